@@ -1,5 +1,5 @@
-//! Links the unwinder into the program. The compiler asks for it as a library of its own, and to find, load and
-//! initialise that one costs every command a tenth of its time and every process some pages.
+//! Links the unwinder statically. By default rustc links it as a shared library (libgcc_s); finding, loading and
+//! initialising that library costs every command a tenth of its time and every process some pages.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +14,7 @@ fn main() {
     if !(has_gnu && is_native && has_archive()) {
         return;
     }
-    // A linker that looks for -lgcc_s finds this here first: the archive with the same functions.
+    // The linker finds this script first when it looks for -lgcc_s. The archive has the same functions.
     if fs::write(folder.join("libgcc_s.so"), "INPUT(-l:libgcc_eh.a)\n").is_ok() {
         println!("cargo:rustc-link-search=native={}", folder.display());
     }
@@ -22,7 +22,7 @@ fn main() {
 
 #[expect(clippy::disallowed_methods, reason = "at build time there is no run to own")]
 fn has_archive() -> bool {
-    // The C compiler repeats a name that it does not know, and gives a path for one that it knows.
+    // For a library that it finds, the C compiler prints a path; otherwise it prints the bare name.
     let asked = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output();
     asked.is_ok_and(|description| {
         PathBuf::from(String::from_utf8_lossy(&description.stdout).trim()).is_absolute()

@@ -1,10 +1,10 @@
-//! Programs that have no profile. What is not certain is not claimed: a text waits rather than joins another.
+//! Judges programs without a profile. It claims only what is certain: a text waits rather than mixes with another.
 
 use crate::judge::Dialogue;
 use crate::profile::DialogKind;
 use ostler_model::ScreenText;
 
-/// Longer questions are cut.
+/// A longer question is cut.
 const QUESTION_MOST: usize = 400;
 const ASKING: [&str; 6] =
     ["(y/n)", "[y/n]", "(yes/no)", "[yes/no]", "esc to cancel", "press enter to continue"];
@@ -15,8 +15,8 @@ const WORKING: [&str; 5] = [
     "ctrl-c to interrupt",
     "ctrl+c to cancel",
 ];
-/// How a line begins that waits for input, as the last character before a blank. A colon is one only behind a bracket, as
-/// in `In [1]: `: behind words it ends a question, which is a person's to answer.
+/// Prompt characters: a line that ends with one and a blank waits for input. A colon counts only after a bracket, as in
+/// `In [1]: `; after words it ends a question, which a person must answer.
 const MARKS: [char; 8] = ['$', '#', '>', '%', '❯', '›', '»', 'λ'];
 
 /// Why nothing should be typed now.
@@ -24,7 +24,7 @@ const MARKS: [char; 8] = ['$', '#', '>', '%', '❯', '›', '»', 'λ'];
 pub enum Obstacle {
     Works,
     Asks(Dialogue),
-    /// The line with the cursor has something in it.
+    /// The line with the cursor has text.
     Begun,
 }
 
@@ -38,7 +38,7 @@ pub fn obstacle(screen: &ScreenText) -> Option<Obstacle> {
     is_begun(screen).then_some(Obstacle::Begun)
 }
 
-/// The last lines that have something in them, without the frames around them.
+/// The last non-blank lines, without the frames around them.
 fn bottom(screen: &ScreenText) -> impl Iterator<Item = &str> {
     const LOOKED_AT: usize = 20;
     let filled = screen.lines.iter().rev().map(|line| unframed(line));
@@ -49,19 +49,19 @@ fn unframed(line: &str) -> &str {
     line.trim_matches(|c: char| c.is_whitespace() || is_frame(c))
 }
 
-/// Of which boxes are drawn.
+/// A character that boxes are drawn with.
 pub fn is_frame(c: char) -> bool {
     ('\u{2500}'..='\u{259f}').contains(&c) || c == '|'
 }
 
-/// A line that only draws: the upper or lower side of a box.
+/// A line that only draws: the top or bottom side of a box.
 pub fn is_frame_line(line: &str) -> bool {
     const LEAST: usize = 3;
     let drawn = line.trim();
     drawn.chars().count() >= LEAST && drawn.chars().all(|c| is_frame(c) || c == '-' || c == '_')
 }
 
-/// A list of choices with one pointed at, or a question for yes or no at the bottom.
+/// A list of choices with one selected, or a yes/no question at the bottom.
 pub fn question(screen: &ScreenText) -> Option<Dialogue> {
     let lines: Vec<&str> = bottom(screen).collect();
     let pointed = lines.iter().position(|line| {
@@ -87,15 +87,15 @@ pub fn question(screen: &ScreenText) -> Option<Dialogue> {
     Some(Dialogue { kind: DialogKind::Question, text: joined(&text), choices })
 }
 
-/// Without what is typed behind the mark: a half-typed answer does not make another question of it.
+/// Cuts the text after the marker: a half-typed answer does not make it another question.
 fn up_to_mark(line: &str) -> &str {
     let lower = line.to_ascii_lowercase();
     let ends = ASKING.iter().filter_map(|mark| lower.rfind(mark).map(|at| at + mark.len()));
     ends.max().map_or(line, |end| &line[..end])
 }
 
-/// A question that nobody has answered yet. Behind an answer the program goes on: then something else is the last line, or
-/// the cursor is at a prompt below.
+/// A question without an answer. After an answer the program goes on: then the last line is something else, or the
+/// cursor is at a prompt below.
 pub fn open_question(screen: &ScreenText) -> Option<Dialogue> {
     let question = question(screen)?;
     let row = usize::from(screen.cursor.row);
@@ -103,7 +103,7 @@ pub fn open_question(screen: &ScreenText) -> Option<Dialogue> {
     let is_at_prompt = has_prompt(screen) && !is_choice(unpointed(at_cursor));
     let last = bottom(screen).next().unwrap_or_default().to_lowercase();
     let is_last = ASKING.iter().any(|mark| last.contains(mark));
-    // A dialog of a program that has ended stands below the lines of the one that goes on.
+    // The dialog of an exited program stays below the lines of the program that goes on.
     let is_choice_line = |line: &String| is_choice(unpointed(unframed(line)).trim());
     let first_choice = screen.lines.iter().position(is_choice_line).unwrap_or_default();
     let is_left_over = screen.cursor.is_visible && row < first_choice;
@@ -141,8 +141,8 @@ pub(crate) fn joined(lines: &[String]) -> String {
     }
 }
 
-/// A line is free if the cursor is at its beginning, or right behind a prompt mark and its blank that are the first of
-/// their kind in the line. Anything else may be half a sentence.
+/// A line is free if the cursor is at its beginning, or right after the line's first prompt character and its blank.
+/// Anything else may be half a sentence.
 pub fn is_begun(screen: &ScreenText) -> bool {
     let Some(line) = screen.lines.get(usize::from(screen.cursor.row)) else { return false };
     let column = usize::from(screen.cursor.column);
@@ -158,7 +158,7 @@ pub fn is_begun(screen: &ScreenText) -> bool {
     !rest.trim().is_empty() || is_text_behind(screen, &after)
 }
 
-/// Whether a prompt mark stands before the cursor.
+/// True if a prompt character is left of the cursor.
 pub fn has_prompt(screen: &ScreenText) -> bool {
     let Some(line) = screen.lines.get(usize::from(screen.cursor.row)) else { return false };
     let before = cells(line, usize::from(screen.cursor.column));
@@ -167,7 +167,7 @@ pub fn has_prompt(screen: &ScreenText) -> bool {
     mark_in(&chars).is_some() || is_mark_alone(&chars)
 }
 
-/// Where the first prompt mark with its blank is.
+/// The position of the first prompt character that is followed by a blank.
 fn mark_in(chars: &[char]) -> Option<usize> {
     (0..chars.len()).find(|at| {
         let is_colon = chars[*at] == ':' && *at > 0 && chars[at - 1] == ']';
@@ -176,13 +176,13 @@ fn mark_in(chars: &[char]) -> Option<usize> {
     })
 }
 
-/// A mark may be the last thing before the cursor.
+/// True if a single prompt character is all that is left of the cursor.
 fn is_mark_alone(chars: &[char]) -> bool {
     matches!(chars, [only] if MARKS.contains(only))
 }
 
-/// Whether the line with the cursor may be a further line of a text that is being typed: it has no prompt mark and stands
-/// below a text, or it has the mark by which shells ask for the rest of a command.
+/// True if the line with the cursor may continue a text of several lines: it has no prompt and is below a text, or it
+/// has the continuation prompt of a shell.
 pub fn is_further_line(screen: &ScreenText) -> bool {
     let row = usize::from(screen.cursor.row);
     let Some(line) = screen.lines.get(row) else { return false };
@@ -196,17 +196,17 @@ pub fn is_further_line(screen: &ScreenText) -> bool {
     }
 }
 
-/// How shells and databases ask for the rest of a command.
+/// Continuation prompts of shells and databases.
 const CONTINUES: [&str; 10] =
     ["...", "->", "...>", "quote>", "dquote>", "bquote>", "heredoc>", "then>", "for>", "while>"];
 
-/// A line with a shell's prompt mark and a command behind it.
+/// A line with a shell prompt and a command after it.
 fn is_command(line: &str) -> bool {
     let found = line.find(['$', '#', '%']).map(|at| line.split_at(at + 1));
     found.is_some_and(|(_, rest)| rest.starts_with(' ') && !rest.trim().is_empty())
 }
 
-/// Text behind the cursor is a placeholder only if it is drawn dim; then it is not in the bright lines.
+/// Text after the cursor is a placeholder only if it is dim; then it is not in the bright lines.
 fn is_text_behind(screen: &ScreenText, after: &str) -> bool {
     let row = usize::from(screen.cursor.row);
     let shown = match screen.bright.get(row) {
@@ -219,7 +219,7 @@ fn is_text_behind(screen: &ScreenText, after: &str) -> bool {
     !shown.trim_matches(|c: char| c.is_whitespace() || is_frame(c)).is_empty()
 }
 
-/// The beginning of a line up to a column, where wide characters take two.
+/// The beginning of a line up to a column; wide characters take two columns.
 pub fn cells(line: &str, column: usize) -> String {
     let mut width = 0;
     line.chars()

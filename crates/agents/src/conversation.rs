@@ -1,5 +1,5 @@
-//! Where an agent writes down its own conversation. A message that is found there was taken by the agent itself, which is
-//! more than any look at its screen can tell.
+//! Where an agent records its own conversation. A message found there was read by the agent, which its screen cannot
+//! prove.
 
 use ostler_model::AgentState;
 use serde::Deserialize;
@@ -17,26 +17,26 @@ pub struct Conversation {
     pub messages: Messages,
 }
 
-/// The folder that everything else is below.
+/// The folder that contains everything else.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Root {
-    /// The variable in the agent's environment that names it.
+    /// The environment variable of the agent that names the folder.
     #[serde(default)]
     pub env: Option<String>,
-    /// What is added to the variable's value.
+    /// A path below the variable's value.
     #[serde(default)]
     pub below_env: Option<String>,
-    /// Below the agent's `HOME`, where the variable is not set.
+    /// The path below the agent's `HOME`, used if the variable is not set.
     pub below_home: String,
 }
 
-/// What a program says of itself while it runs. Members are JSON pointers.
+/// What a program reports about itself while it runs. The fields are JSON pointers.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessFile {
     pub path: String,
-    /// The process's start time, as in the 22nd field of `/proc/PID/stat`: the file may be older than the process.
+    /// The process's start time, as in field 22 of `/proc/PID/stat`: the file may be older than the process.
     #[serde(default)]
     pub started: Option<String>,
     pub session: String,
@@ -49,20 +49,20 @@ pub struct ProcessFile {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Messages {
-    /// A line of JSON for each thing that happens.
+    /// One line of JSON per event.
     Jsonl {
-        /// With `*` for any name, and `{session}` where the session is known.
+        /// `*` stands for any part of a name, `{session}` for the session's id.
         files: String,
         rules: Vec<MessageRule>,
-        /// How many of the last characters of a file's stem are the session's id.
+        /// How many characters at the end of the file's stem are the session's id.
         #[serde(default)]
         session_tail: Option<usize>,
     },
-    /// A database. The query gives the texts and sessions of the messages since a time (`?1`, in ms since 1970).
+    /// A database. The query returns the texts and sessions of the messages since `?1` (ms since 1970).
     Sqlite { file: String, query: String },
 }
 
-/// Which lines are a message of a person, and where its text is.
+/// Which lines are a person's message, and where its text is.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageRule {
@@ -70,7 +70,7 @@ pub struct MessageRule {
     pub text: String,
 }
 
-/// What is known of the process that is the agent.
+/// The agent's process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     pub pid: i32,
@@ -78,14 +78,14 @@ pub struct Place {
     pub started: Option<u64>,
 }
 
-/// A message that the agent wrote down.
+/// A message that the agent recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub text: String,
     pub session: Option<String>,
 }
 
-/// What the file about the process says.
+/// The content of the file about the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     pub session: Option<String>,
@@ -109,7 +109,7 @@ impl Conversation {
         Some(self.folder(place)?.join(path))
     }
 
-    /// Nothing if the file is of an older process with the same number.
+    /// Empty if the file belongs to an older process with the same pid.
     pub fn recorded(&self, text: &str, place: &Place) -> Recorded {
         let Some(about) = &self.process else { return Recorded::default() };
         let Ok(value) = serde_json::from_str::<Value>(text) else { return Recorded::default() };
@@ -136,7 +136,7 @@ fn plain(value: &Value) -> Option<String> {
 }
 
 impl MessageRule {
-    /// The text of a line, if it is a message.
+    /// The text of a line, if the line is a message.
     pub fn text_of(&self, line: &Value) -> Option<String> {
         let is_so = |(pointer, wanted): (&String, &String)| {
             line.pointer(pointer).and_then(plain).as_ref() == Some(wanted)
@@ -157,7 +157,7 @@ impl MessageRule {
     }
 }
 
-/// The messages among lines of JSON. A line that is not whole is left for later.
+/// The messages in lines of JSON. An incomplete line is skipped; it is complete when the file is read again.
 pub fn messages_in(text: &str, rules: &[MessageRule]) -> Vec<String> {
     let of = |line: &str| {
         let value: Value = serde_json::from_str(line).ok()?;

@@ -1,8 +1,8 @@
-//! The box in which a person types, found on a screen.
+//! Finds the input box on a screen.
 //!
-//! Every program seen so far keeps the terminal's cursor inside its box, also while the cursor is hidden: so the box is
-//! what stands around the cursor, from the line with the prompt mark to the last line that is drawn like the box. Where
-//! the cursor is elsewhere, a cursor that the program draws itself is tried, and then the lowest prompt mark.
+//! All known programs keep the terminal's cursor inside their box, even while the cursor is hidden. So the box is
+//! around the cursor: from the line with the prompt to the last line that is drawn like the box. If the cursor is
+//! elsewhere, a cursor that the program draws itself is tried, then the lowest prompt.
 
 use crate::profile::InputTable;
 use crate::text::{is_hard_to_draw, is_remainder, letters, plain_letters, same, without_accents};
@@ -12,9 +12,9 @@ use ostler_model::ScreenText;
 pub struct InputBox {
     pub top: usize,
     pub bottom: usize,
-    /// What was typed, without placeholders; its lines as they are drawn.
+    /// The typed text, without placeholders; its lines as drawn.
     pub text: String,
-    /// How many stand-ins for a pasted text are in it.
+    /// How many placeholders for a pasted text it contains.
     pub stand_ins: usize,
 }
 
@@ -22,13 +22,13 @@ pub struct InputBox {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     Nothing,
-    /// The text, the whole text, and nothing else.
+    /// The whole text and nothing else.
     Exactly,
-    /// The end of it, because the box is too small for more.
+    /// The end of the text, because the box is too small for more.
     ItsEnd,
-    /// Something that stands for a pasted text.
+    /// A placeholder for a pasted text.
     StandIn,
-    /// Something else, or more than the text.
+    /// Another text, or more than the text.
     Other,
 }
 
@@ -37,7 +37,7 @@ impl InputBox {
         self.text.trim().is_empty()
     }
 
-    /// Nothing is in it that is not of this text.
+    /// True if the box holds nothing but parts of `typed`.
     pub fn is_part_of(&self, typed: &str) -> bool {
         self.stand_ins > 0
             || without_accents(typed).contains(&without_accents(&self.text))
@@ -72,7 +72,7 @@ impl InputBox {
     }
 }
 
-/// `None` if no box is on the screen.
+/// Returns `None` if no box is on the screen.
 pub(crate) fn find(table: &InputTable, screen: &ScreenText) -> Option<InputBox> {
     if table.is_cursor_visible && !screen.cursor.is_visible {
         return None;
@@ -142,7 +142,7 @@ fn around(table: &InputTable, screen: &ScreenText, row: usize) -> Option<InputBo
             (true, Some(first)) => first,
             _ => &table.next,
         };
-        // A dim mark is blank in the bright line: so many characters are cut as the mark has in the whole line.
+        // A dim prompt is blank in the bright line, so as many characters are cut as the prompt has in the whole line.
         let cut = begin.after(whole).map_or(0, |rest| whole.chars().count() - rest.chars().count());
         line.chars().skip(cut).collect::<String>().trim_end().to_owned()
     };

@@ -1,7 +1,7 @@
-//! What a screen says of an agent, by its profile.
+//! Judges an agent's screen by its profile.
 //!
-//! In this order: a dialog that only a person may answer; a mark that it works; its own report by an OSC; its input box.
-//! A screen on which none of these is found is `unknown`, and nothing is claimed of it.
+//! The order is: a dialog that only a person may answer; a mark of work; the agent's own report by an OSC; its input
+//! box. If a screen shows none of these, the state is `unknown`.
 
 use crate::cautious;
 use crate::input::{self, InputBox};
@@ -16,7 +16,7 @@ use ostler_model::ScreenText;
 pub struct Dialogue {
     pub kind: DialogKind,
     pub text: String,
-    /// As they are numbered on the screen.
+    /// The choices as numbered on the screen.
     pub choices: Vec<String>,
 }
 
@@ -25,12 +25,12 @@ pub struct Judged {
     pub profile: String,
     pub state: AgentState,
     pub dialogue: Option<Dialogue>,
-    /// When a limit is over, in milliseconds since 1970.
+    /// When a limit ends, in milliseconds since 1970.
     pub until_ms: Option<u64>,
-    /// What was seen.
+    /// What on the screen led to the state.
     pub evidence: String,
     pub input: Option<InputBox>,
-    /// A list of completions is open: Enter would pick from it.
+    /// A completion list is open: Enter would pick an entry.
     pub menu: bool,
 }
 
@@ -74,18 +74,27 @@ impl Profile {
             Some((table.state(payload)?, number, payload))
         });
         if let Some((state, number, payload)) = reported {
-            return Judged::of(self, state, format!("it reported {payload:?} by OSC {number}"));
+            return Judged::of(
+                self,
+                state,
+                format!("its program reported {payload:?} by OSC {number}"),
+            );
         }
         if let Some(found) = input {
-            let what = if found.is_empty() { "is empty" } else { "has text in it" };
+            let what = if found.is_empty() { "is empty" } else { "has text" };
             return Judged::of(self, AgentState::Idle, format!("its input box {what}"));
         }
         if let Some(question) = cautious::question(screen) {
-            let mut judged = Judged::of(self, AgentState::Waiting, "a list of choices is shown");
+            let mut judged =
+                Judged::of(self, AgentState::Waiting, "the screen shows a list of choices");
             judged.dialogue = Some(question);
             return judged;
         }
-        Judged::of(self, AgentState::Unknown, "neither its input box nor a known dialog is shown")
+        Judged::of(
+            self,
+            AgentState::Unknown,
+            "the screen shows neither its input box nor a known dialog",
+        )
     }
 
     fn asked(
@@ -130,10 +139,10 @@ impl Profile {
         Some(judged)
     }
 
-    /// A limit is over when something was said after it.
+    /// A limit message counts only if no other message follows it.
     fn is_last(&self, screen: &ScreenText, row: usize, found: &InputBox) -> bool {
         const NEAR: usize = 12;
-        // In the line below the box it is what is so now.
+        // A line below the input box shows the current state.
         if row > found.bottom {
             return true;
         }
@@ -144,7 +153,7 @@ impl Profile {
             && !between.iter().any(is_said)
     }
 
-    /// Outside of the input box: a person may type anything into that.
+    /// Lines inside the input box do not count: a person may type anything there.
     fn busy_on(&self, screen: &ScreenText, input: Option<&InputBox>) -> Option<(usize, &str)> {
         let is_inside =
             |row: usize| input.is_some_and(|found| (found.top..=found.bottom).contains(&row));
@@ -170,7 +179,7 @@ impl Profile {
     }
 }
 
-/// Long texts are broken into lines anywhere.
+/// Programs break long texts into lines at any place.
 fn unwrapped(lines: &[String]) -> String {
     const LINES: usize = 6;
     let parts: Vec<&str> = lines.iter().take(LINES).map(|line| line.trim()).collect();

@@ -1,11 +1,11 @@
-//! What is known of each agent program, as data, and what a screen says by it.
+//! Profiles of agent programs, and judging a screen by a profile.
 //!
-//! A *profile* is one TOML file: how the program is recognised, where its input box is, what it shows while it works or
-//! asks, what its keys do, how a text is sent, and where it writes down its own conversation. Profiles are shipped in the
-//! program; a file of the same name in the user's folder replaces one. A program without a profile is judged by
-//! [`cautious`]: what cannot be seen for certain is not claimed.
+//! A *profile* is one TOML file: how to recognise the program, where its input box is, what it shows while it works or
+//! asks, what its keys do, how to send a text, and where it records its conversation. Profiles are built into the
+//! executable; a file of the same name in the user's folder replaces one. A program without a profile is judged by
+//! [`cautious`], which claims only what is certain.
 //!
-//! Everything here is a function of what it is given. Screens, files and the time come from the caller.
+//! Everything here is a pure function: the caller passes in screens, files and the time.
 
 pub mod cautious;
 mod conversation;

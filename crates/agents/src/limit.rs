@@ -1,9 +1,9 @@
-//! When a usage limit is over, from what the screen says.
+//! Reads from the screen when a usage limit ends.
 
 use crate::pattern::Pattern;
 use jiff::{Span, Zoned};
 
-/// In milliseconds since 1970.
+/// Returns milliseconds since 1970.
 pub(crate) fn until(pattern: &Pattern, line: &str, now: &Zoned) -> Option<u64> {
     let at = if let Some(seconds) = pattern.group(line, "seconds") {
         now.checked_add(Span::new().seconds(seconds.parse::<i64>().ok()?)).ok()?
@@ -53,7 +53,7 @@ fn span_s(text: &str) -> Option<i64> {
     is_found.then_some(seconds)
 }
 
-/// `3am`, `3:30pm`, `15:30`: the next time that the clock says so, in the named zone or in ours.
+/// `3am`, `3:30pm`, `15:30`: the next such time, in the named time zone or in the local one.
 fn clock(text: &str, zone: Option<&str>, now: &Zoned) -> Option<Zoned> {
     let now = match zone {
         Some(zone) => now.in_tz(zone.trim()).ok()?,

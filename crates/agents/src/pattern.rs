@@ -12,12 +12,12 @@ impl Pattern {
         self.0.is_match(line)
     }
 
-    /// What the named group matched.
+    /// The text that the named group matched.
     pub fn group<'a>(&self, line: &'a str, name: &str) -> Option<&'a str> {
         self.0.captures(line)?.name(name).map(|found| found.as_str())
     }
 
-    /// What is left of a line behind a match at its beginning.
+    /// The rest of a line after a match at its beginning.
     pub fn after<'a>(&self, line: &'a str) -> Option<&'a str> {
         let found = self.0.find(line)?;
         (found.start() == 0).then(|| &line[found.end()..])

@@ -1,8 +1,8 @@
-//! Which profile a program has.
+//! Recognises a profile's program by its command line.
 
 use crate::profile::ProcessTable;
 
-/// Interpreters that run a script: the script is the program.
+/// Interpreters that run a script: the script counts as the program.
 const INTERPRETERS: [&str; 9] =
     ["node", "bun", "deno", "python", "python3", "ruby", "sh", "bash", "env"];
 
@@ -15,7 +15,7 @@ pub struct ProgramSeen<'a> {
 impl ProcessTable {
     pub(crate) fn is(&self, seen: ProgramSeen<'_>) -> bool {
         programs(seen.words).any(|path| {
-            // Some overwrite their command line with a name and blanks.
+            // Some programs overwrite their command line with a name and blanks.
             let path = path.trim_end();
             let name = path.rsplit('/').next().unwrap_or(path);
             let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
@@ -25,7 +25,7 @@ impl ProcessTable {
     }
 }
 
-/// The program itself, and behind an interpreter and its options the script.
+/// The program, and the script if the program is an interpreter.
 fn programs(words: &[String]) -> impl Iterator<Item = &str> {
     let first = words.first().map(String::as_str);
     let name = first.map(|path| path.rsplit('/').next().unwrap_or(path));

@@ -7,31 +7,31 @@ use ostler_model::AgentState;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Everything that is known of one agent program.
+/// A profile of one agent program.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     pub name: String,
     pub about: String,
-    /// The versions it was tried with.
+    /// The versions that the profile was tested with.
     #[serde(default)]
     pub tried: Vec<String>,
     pub process: ProcessTable,
     #[serde(default)]
     pub input: Option<InputTable>,
-    /// Shown while it works, and never while it does not.
+    /// Patterns on the screen while the agent works, and only then.
     #[serde(default)]
     pub busy: Vec<Pattern>,
-    /// The same, in the title of its terminal.
+    /// The same, in the terminal's title.
     #[serde(default)]
     pub busy_titles: Vec<Pattern>,
-    /// Of how many of the last lines `busy` is looked for.
+    /// How many of the last lines are searched for `busy`.
     #[serde(default = "busy_within")]
     pub busy_within: usize,
-    /// Lists over the input box in which Enter picks instead of sending.
+    /// Completion lists over the input box, in which Enter picks an entry instead of sending.
     #[serde(default)]
     pub menus: Vec<Pattern>,
-    /// They are shown below the box, and what looks like one above it is none.
+    /// The lists are below the box; a match above it does not count.
     #[serde(default)]
     pub menus_are_below: bool,
     #[serde(default, rename = "dialog")]
@@ -40,7 +40,7 @@ pub struct Profile {
     pub keys: Keys,
     #[serde(default)]
     pub send: SendRules,
-    /// Operating system commands by which it reports its state, by their number.
+    /// OSC sequences by which the agent reports its state, by their number.
     #[serde(default)]
     pub osc: BTreeMap<String, OscTable>,
     #[serde(default)]
@@ -60,16 +60,16 @@ fn busy_within() -> usize {
 pub struct ProcessTable {
     /// The name of the program, or of the script that an interpreter runs.
     pub names: Vec<String>,
-    /// Parts of the path of either.
+    /// Parts of the program's or script's path.
     #[serde(default)]
     pub paths: Vec<String>,
 }
 
-/// Where a person types.
+/// The input box.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InputTable {
-    /// The beginning of its first line. Without it, every line begins as `next` says.
+    /// The beginning of the first line. Without it, every line begins with `next`.
     #[serde(default)]
     pub first: Option<Pattern>,
     /// The beginning of each further line.
@@ -77,19 +77,19 @@ pub struct InputTable {
     /// The line above the first one, if it always looks the same.
     #[serde(default)]
     pub above: Option<Pattern>,
-    /// Lines that are drawn like a part of the box and are none.
+    /// Lines that look like part of the box but are not.
     #[serde(default)]
     pub not: Vec<Pattern>,
     /// The line below the last one, or one line further down.
     #[serde(default)]
     pub below: Option<Pattern>,
-    /// It has the terminal's own cursor, which is hidden while something else is asked.
+    /// The box has the terminal's own cursor, which is hidden while a dialog is open.
     #[serde(default)]
     pub is_cursor_visible: bool,
-    /// What stands there while nothing has been typed, where it is not drawn dim.
+    /// Texts in the empty box that are not drawn dim.
     #[serde(default)]
     pub placeholders: Vec<Pattern>,
-    /// What stands for a long text that was pasted.
+    /// Placeholders for a long pasted text.
     #[serde(default)]
     pub pasted: Vec<Pattern>,
 }
@@ -104,32 +104,32 @@ pub enum DialogKind {
     Limit,
 }
 
-/// Something that only a person may answer.
+/// A dialog that only a person may answer.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DialogTable {
     pub kind: DialogKind,
-    /// Each is on some line of the screen.
+    /// Each pattern matches some line of the screen.
     pub all: Vec<Pattern>,
-    /// It is shown together with the input box.
+    /// The dialog is shown together with the input box.
     #[serde(default)]
     pub beside_input: bool,
-    /// Where its text begins, above the line that the first of `all` matches.
+    /// Where the dialog's text begins, above the line that the first of `all` matches.
     #[serde(default)]
     pub from: Option<Pattern>,
-    /// The time at which a limit is over: a group `clock` (`3:30pm`), `in` (`2h 5m`), or `seconds`.
+    /// When a limit ends: a group `clock` (`3:30pm`), `in` (`2h 5m`), or `seconds`.
     #[serde(default)]
     pub until: Option<Pattern>,
 }
 
-/// What a key does.
+/// The effect of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterKey {
     Nothing,
     ClearsInput,
     Interrupts,
-    /// It opens or closes something, or answers a question.
+    /// The key opens or closes something, or answers a question.
     Answers,
     Quits,
     #[default]
@@ -150,18 +150,18 @@ pub struct KeyEffects {
 pub struct Keys {
     pub escape: KeyEffects,
     pub interrupt: KeyEffects,
-    /// Pressed again and again until the input box is empty.
+    /// Pressed repeatedly until the input box is empty.
     pub clear: Vec<String>,
-    /// Closes a menu of completions and leaves the text as it is.
+    /// Closes a completion list and leaves the text unchanged.
     pub close_menu: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhileBusy {
-    /// It keeps the text and takes it up after its turn, as a message of its own.
+    /// The agent keeps the text and reads it after its turn, as a separate message.
     Keeps,
-    /// What it does with the text is not certain.
+    /// It is uncertain what the agent does with the text.
     #[default]
     Unknown,
 }
@@ -170,18 +170,18 @@ pub enum WhileBusy {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SendRules {
-    /// Between the text and Enter, so that Enter is not taken for a part of a paste.
+    /// The delay between the text and Enter, so that Enter does not become part of a paste.
     pub enter_after_ms: u64,
     pub while_busy: WhileBusy,
-    /// Put behind every text: a blank closes lists of completions and keeps a final `\` from being a line break.
+    /// Added after every text: a blank closes completion lists and keeps a final `\` from escaping the line break.
     pub behind: String,
-    /// Put in front of a text that matches, because it would be a command otherwise.
+    /// Added before a matching text, because it would be a command otherwise.
     pub before: Vec<Before>,
-    /// Texts that cannot be sent as they are.
+    /// Texts that cannot be sent.
     pub refuse: Vec<RefusedText>,
-    /// Texts that cannot be sent while it works.
+    /// Texts that cannot be sent while the agent works.
     pub not_while_busy: Vec<Pattern>,
-    /// How long it may take to show a text.
+    /// How long the agent may take to show a text.
     pub shown_within_ms: u64,
 }
 
@@ -240,26 +240,26 @@ impl OscTable {
     }
 }
 
-/// How the same conversation is taken up again.
+/// How to resume a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resume {
-    /// With `{session}` for the id.
+    /// `{session}` stands for the conversation's id.
     pub command: Vec<String>,
 }
 
-/// A sandbox in which it runs commands, and which keeps them from Ostler's socket.
+/// A sandbox for the agent's commands, which blocks access to Ostler's socket.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sandbox {
-    /// A variable that is set in there.
+    /// A variable that is set inside the sandbox.
     pub env: String,
-    /// Which setting lets a command connect.
+    /// The setting that allows a command to connect.
     pub hint: String,
 }
 
 impl SendRules {
-    /// The text as it is typed, or why it cannot be.
+    /// The text as it is typed, or why it cannot be sent.
     pub fn typed(&self, text: &str) -> Result<String, String> {
         if let Some(refused) = self.refuse.iter().find(|refused| refused.when.is_match(text)) {
             return Err(refused.why.clone());
@@ -271,7 +271,7 @@ impl SendRules {
 }
 
 impl Profile {
-    /// Whether a command line is this program.
+    /// True if the command line runs this program.
     pub fn is_program(&self, words: &[String]) -> bool {
         self.process.is(crate::process::ProgramSeen { words })
     }
@@ -290,7 +290,7 @@ impl Profile {
             return Err(wrong("[process] needs names or paths".to_owned()));
         }
         if let Some(number) = profile.osc.keys().find(|number| number.parse::<u16>().is_err()) {
-            return Err(wrong(format!("[osc.{number}]: the number of an OSC is 0 to 65535")));
+            return Err(wrong(format!("[osc.{number}]: an OSC number is 0 to 65535")));
         }
         Ok(profile)
     }

@@ -1,4 +1,4 @@
-//! All profiles: those in the program, and the user's own, which come first.
+//! All profiles: the user's own first, then the built-in ones.
 
 use crate::error::ProfileError;
 use crate::process::ProgramSeen;
@@ -6,7 +6,7 @@ use crate::profile::Profile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a profile is from.
+/// Where a profile comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     BuiltIn,
@@ -28,11 +28,11 @@ const BUILT_IN: [(&str, &str); 7] = [
     ("qwen", include_str!("../profiles/qwen.toml")),
 ];
 
-/// A larger file is no profile.
+/// A larger file is not a profile.
 const MOST: u64 = 1 << 20;
 
 impl ProfileSet {
-    /// What is in the program. `Err` is a fault of the build, and a test finds it.
+    /// The built-in profiles. `Err` means a defect of the build; a test checks for it.
     pub fn built_in() -> Result<Self, ProfileError> {
         let parse = |(name, text): &(&str, &str)| {
             Profile::parse(text, name).map(|profile| (Source::BuiltIn, Arc::new(profile)))
@@ -40,12 +40,12 @@ impl ProfileSet {
         Ok(Self { profiles: BUILT_IN.iter().map(parse).collect::<Result<_, _>>()? })
     }
 
-    /// The text of a profile that is in the program.
+    /// The text of a built-in profile.
     pub fn text_of(name: &str) -> Option<&'static str> {
         BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
-    /// With the files of a folder, if there is one. A file that is wrong is left out and reported.
+    /// The built-in profiles and those of a folder. Invalid files are left out and reported.
     pub fn with_folder(folder: Option<&Path>) -> (Self, Vec<ProfileError>) {
         let mut problems = Vec::new();
         let mut book = Self::built_in().unwrap_or_else(|error| {
@@ -69,7 +69,7 @@ impl ProfileSet {
         (book, problems)
     }
 
-    /// In front: it replaces one of the same name.
+    /// Adds a profile in front and removes one of the same name.
     fn put(&mut self, source: Source, profile: Profile) {
         self.profiles.retain(|(_, known)| known.name != profile.name);
         self.profiles.insert(0, (source, Arc::new(profile)));
@@ -83,7 +83,7 @@ impl ProfileSet {
         self.all().map(|(_, profile)| profile).find(|profile| profile.name == name)
     }
 
-    /// A profile that some word of a command names: its program may still be on its way behind a shell.
+    /// The profile that a word of the command names: the program may not run yet, for example behind a shell.
     pub fn expected(&self, command: &str) -> Option<&Arc<Profile>> {
         let words = command.split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c));
         let names = words.map(|word| word.rsplit('/').next().unwrap_or(word));
@@ -93,7 +93,7 @@ impl ProfileSet {
         })
     }
 
-    /// By what is declared, else by the command, else by the processes of the run.
+    /// Finds a profile by the declared name, else by the command, else by the run's processes.
     pub fn find<'a>(
         &self,
         declared: Option<&str>,
@@ -115,7 +115,7 @@ fn read(path: &Path) -> Result<Profile, ProfileError> {
     let failed = |source| ProfileError::Read { path: path.to_owned(), source };
     let about = std::fs::metadata(path).map_err(failed)?;
     if !about.is_file() || about.len() > MOST {
-        let why = "it is not a file of at most 1 MiB".to_owned();
+        let why = "not a regular file of at most 1 MiB".to_owned();
         return Err(ProfileError::Wrong { place: path.display().to_string(), why });
     }
     let text = std::fs::read_to_string(path).map_err(failed)?;

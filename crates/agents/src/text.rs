@@ -1,11 +1,11 @@
-//! Texts as they can be compared with a screen.
+//! Forms of a text that can be compared with a screen.
 
 /// Without blanks and line breaks: programs wrap and indent as they like.
 pub fn letters(text: &str) -> String {
     text.chars().filter(|c| is_compared(*c)).collect()
 }
 
-/// Blanks are drawn in many ways, and marks that join characters in none that a screen can tell.
+/// Blanks are drawn in many ways, and joining marks are not visible on a screen.
 fn is_compared(c: char) -> bool {
     !c.is_whitespace()
         && !c.is_control()
@@ -19,7 +19,7 @@ pub fn plain_letters(text: &str) -> String {
     text.chars().filter(|c| is_compared(*c) && is_plain(*c)).collect()
 }
 
-/// Terminals disagree on how wide the others are, and some are drawn as two.
+/// Terminals disagree on the width of other characters, and draw some of them as two.
 fn is_plain(c: char) -> bool {
     c < '\u{300}'
         || ('\u{370}'..'\u{590}').contains(&c)
@@ -30,7 +30,7 @@ fn is_plain(c: char) -> bool {
         || ('\u{ac00}'..'\u{d7a4}').contains(&c)
 }
 
-/// Whether two texts are the same message: agents trim, turn tabs into blanks, and compose accents.
+/// True if two texts are the same message: agents trim, turn tabs into blanks, and compose accents.
 pub fn same(one: &str, other: &str) -> bool {
     let has_marks = |text: &str| text.chars().any(is_mark);
     letters(one) == letters(other)
@@ -41,7 +41,7 @@ fn is_mark(c: char) -> bool {
     ('\u{300}'..='\u{36f}').contains(&c)
 }
 
-/// Letters with accents are left out, whether they are written as one character or as two.
+/// Leaves out letters with accents, whether written as one character or as two.
 pub(crate) fn without_accents(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let is_accented = |at: usize, c: char| {
@@ -53,8 +53,8 @@ pub(crate) fn without_accents(text: &str) -> String {
     letters(&kept.collect::<String>())
 }
 
-/// Characters that are drawn as one with others: terminals and programs disagree on how many columns they take, so that
-/// what stands behind them may be drawn over.
+/// True if the text has characters that combine with others. Terminals and programs disagree on their width, so the
+/// text after them may be overwritten.
 pub fn is_hard_to_draw(text: &str) -> bool {
     text.chars().any(|c| {
         matches!(c, '\u{200d}' | '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{1f1e6}'..='\u{1f1ff}')
@@ -63,7 +63,7 @@ pub fn is_hard_to_draw(text: &str) -> bool {
     })
 }
 
-/// Whether what is left of a text on a screen can be of this text: its letters in their order, with some missing.
+/// True if `shown` can be what is left of `typed` on a screen: its letters in order, some missing.
 pub fn is_remainder(shown: &str, typed: &str) -> bool {
     let plain = |text: &str| plain_letters(&without_accents(text));
     let (shown, typed) = (plain(shown), plain(typed));

@@ -1,5 +1,5 @@
-//! Screens of real agents, captured from the programs themselves, and what their profiles say of them. A file is the size,
-//! the cursor and the title in its first line, and then what tmux captured, with colours.
+//! Screens captured from real agents, and how their profiles judge them. The first line of a file has the size, the
+//! cursor and the title; the rest is tmux's capture, with colours.
 
 use jiff::Zoned;
 use ostler_agents::{Judged, ProfileSet};
@@ -27,7 +27,7 @@ fn judge(agent: &str, state: &str) -> Judged {
     book.named(agent).expect("a profile").judge(&screen(agent, state), &now)
 }
 
-/// What is in the box: `None` if there is none on the screen.
+/// The text in the box; `None` if no box is on the screen.
 fn text(judged: &Judged) -> Option<&str> {
     judged.input.as_ref().map(|input| input.text.as_str())
 }
@@ -156,7 +156,7 @@ fn a_list_of_completions_is_seen() {
     }
 }
 
-/// T5: agents of which less is known.
+/// T5: agents with less complete profiles.
 #[test]
 fn the_screens_of_other_agents_are_judged() {
     let idle = ["idle-fresh", "idle-after-turn", "half-typed", "ctrl-c-once-with-text"];
@@ -184,7 +184,7 @@ fn the_screens_of_other_agents_are_judged() {
         let pasted = judge(agent, "pasted-60-lines").input.expect("a box");
         assert!(pasted.stand_ins > 0, "{agent}: {pasted:?}");
     }
-    // A message that was interrupted is in qwen's box again, and is gone from pi's.
+    // After an interrupt, the message is back in the box of qwen, but not in that of pi.
     assert_eq!(text(&judge("pi", "after-escape-busy")), Some(""));
     let back = judge("qwen", "after-escape-busy");
     assert!(text(&back).is_some_and(|text| text.starts_with("SILENT:20 esc")), "{back:?}");

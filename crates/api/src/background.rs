@@ -1,9 +1,10 @@
-//! Work that would hold up the thread that answers callers.
+//! Runs work that would block the thread that answers callers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
-/// Does it on a thread of its own. Where the system has none to give, it is done here: slow is better than not at all.
+/// Runs the work on its own thread. If the system cannot create a thread, it runs here: a slow answer is better than
+/// none.
 pub(crate) async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {

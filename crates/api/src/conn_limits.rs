@@ -1,8 +1,8 @@
-//! Who is connected, and what each may use, so that no caller takes away what others need.
+//! Connection limits and budgets. One caller cannot take resources that others need.
 //!
-//! A connection belongs to a process. What a process has in flight is bounded, and so is what of it is kept in
-//! memory: its connection is not read any further until there is room, and nothing is dropped. A peer that does not
-//! read its answers is cut off. Callers get a part of our descriptors only: the rest is for supervision.
+//! A connection belongs to a process. The number of its pending requests is limited, and so is the memory for them.
+//! Above a limit the connection is not read until there is room, and nothing is dropped. A peer that does not read its
+//! answers is disconnected. Callers get only a part of the file descriptors: the rest is for supervision.
 
 use crate::apps::Rate;
 use std::cell::{Cell, RefCell};
@@ -16,28 +16,29 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
-/// Connections to the control socket, of one process and of all.
+/// Maximum number of connections to the control socket, for one process and in total.
 const OF_PROCESS_MOST: usize = 32;
 const ALL_MOST: usize = 512;
-/// This many callers are always accepted, even when hardly any descriptors are left, so that somebody can stop a run.
+/// This number of connections is always accepted, even if few descriptors are free, so that a user can stop runs.
 const ALWAYS: usize = 8;
-/// Requests of one process that are being answered, and those that wait for something to happen.
+/// Maximum number of pending requests of one process: those that are answered at once, and those that wait for an
+/// event.
 const QUICK_MOST: usize = 64;
 const WAITING_MOST: usize = 1_024;
-/// An answer that is larger counts among those that have a bound together.
+/// Larger answers share a common budget.
 pub(crate) const LARGE: usize = 64 << 10;
-/// How many bytes of large answers wait for their callers to read them.
+/// Maximum size of all large answers that were not read yet.
 const QUEUED_MOST: usize = 16 << 20;
-/// A peer that takes nothing for so long gets no more.
+/// A peer that reads nothing for this time is disconnected.
 const TAKES_NOTHING_MOST: Duration = Duration::from_secs(20);
-/// One that has taken so long for its large answer may be cut off, if another needs the room.
+/// A peer that needs longer for a large answer may be disconnected if another answer needs the room.
 const SLOW_MS: u64 = 1_000;
-/// Requests longer than this are read into memory that all long requests share, counted in parts of 1 MiB.
+/// Longer requests are read into a budget for all long requests, in parts of 1 MiB.
 pub(crate) const LINE_SHORT: usize = 64 << 10;
 pub(crate) const LINE_PART: usize = 1 << 20;
 const LINE_PARTS: usize = 20;
 
-/// At which socket.
+/// The socket of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Face {
     Control,
@@ -46,7 +47,7 @@ pub(crate) enum Face {
 
 pub(crate) struct Callers {
     inner: RefCell<Inner>,
-    /// Large answers are made one at a time.
+    /// Only one large answer is generated at a time.
     making: Semaphore,
     line_parts: Arc<Semaphore>,
 }
@@ -54,22 +55,22 @@ pub(crate) struct Callers {
 #[derive(Default)]
 struct Inner {
     next: u64,
-    /// To the control socket.
+    /// Connections to the control socket.
     connections: usize,
     seats: BTreeMap<u64, Rc<ConnSlot>>,
     processes: HashMap<i32, Rc<Process>>,
 }
 
-/// What all connections of one process have together.
+/// The shared state of all connections of one process.
 pub(crate) struct Process {
-    /// At all sockets, and at the control socket.
+    /// The number of its connections to all sockets, and to the control socket.
     seats: Cell<usize>,
     connections: Cell<usize>,
     pub(crate) quick: Arc<Semaphore>,
     pub(crate) waiting: Arc<Semaphore>,
-    /// One large answer at a time, until it has been read.
+    /// A process gets one large answer at a time, until it has read it.
     pub(crate) large: Arc<Semaphore>,
-    /// One long request at a time, until it has been answered.
+    /// A process may send one long request at a time, until it is answered.
     pub(crate) long: Arc<Semaphore>,
     rate: RefCell<Rate>,
 }
@@ -79,27 +80,27 @@ pub(crate) struct ConnSlot {
     face: Face,
     pid: i32,
     pub(crate) process: Rc<Process>,
-    /// What it is being answered.
+    /// The number of requests that are being answered.
     busy: Cell<usize>,
     quiet_since_ms: Cell<u64>,
-    /// Bytes of a large answer that it has not read, and since when.
+    /// The size of a large answer that the peer has not read, and since when.
     queued: Cell<usize>,
     queued_since_ms: Cell<u64>,
     is_leaving: Cell<bool>,
     leave: Notify,
 }
 
-/// A connection's place, as long as it is held.
+/// A connection's slot; dropping it releases the slot.
 pub(crate) struct ConnPermit {
     callers: Rc<Callers>,
     number: u64,
     pub(crate) pane_slot: Rc<ConnSlot>,
 }
 
-/// Something is being answered.
+/// A request that is being answered.
 pub(crate) struct Busy(Rc<ConnSlot>);
 
-/// A large answer that is on its way.
+/// A large answer that was not read yet.
 pub(crate) struct Queued(Rc<ConnSlot>);
 
 impl Default for Callers {
@@ -113,8 +114,8 @@ impl Default for Callers {
 }
 
 impl Callers {
-    /// A place at the control socket, or why there is none. Where all are taken, the connection that has been quiet
-    /// for longest makes room.
+    /// Reserves a slot at the control socket, or returns an error. If all are in use, the connection that has been
+    /// idle longest is closed.
     pub(crate) fn enter(
         self: &Rc<Self>,
         pid: i32,
@@ -127,21 +128,19 @@ impl Callers {
         };
         if own >= OF_PROCESS_MOST && !self.make_room(Some(pid)) {
             return Err(format!(
-                "process {pid} holds {OF_PROCESS_MOST} connections, as many as one process may; close some"
+                "process {pid} already has {OF_PROCESS_MOST} connections, the maximum for a process; close some"
             ));
         }
         let is_full = all >= ALL_MOST;
         if (is_full || (all >= ALWAYS && ostler_os::is_kept_from_callers(stream)))
             && !self.make_room(None)
         {
-            return Err(format!(
-                "{all} connections are open, and there is no room for another; try again later"
-            ));
+            return Err(format!("{all} connections are open, the maximum; try again later"));
         }
         Ok(self.sit(pid, Face::Control))
     }
 
-    /// A place that somebody else has counted.
+    /// Reserves a slot that another limit has already counted.
     pub(crate) fn sit(self: &Rc<Self>, pid: i32, face: Face) -> ConnPermit {
         let mut inner = self.inner.borrow_mut();
         inner.next += 1;
@@ -167,7 +166,7 @@ impl Callers {
         ConnPermit { callers: Rc::clone(self), number, pane_slot }
     }
 
-    /// False if all of them are being answered.
+    /// Returns false if every connection has a pending request.
     fn make_room(&self, pid: Option<i32>) -> bool {
         let mut inner = self.inner.borrow_mut();
         let is_quiet = |pane_slot: &ConnSlot| {
@@ -184,12 +183,12 @@ impl Callers {
         true
     }
 
-    /// Only one at a time makes a large answer.
+    /// Waits until no other large answer is being generated.
     pub(crate) async fn make_large(&self) -> Option<SemaphorePermit<'_>> {
         self.making.acquire().await.ok()
     }
 
-    /// Counts a large answer. Where there is no room for it, the slowest of those that have one is cut off.
+    /// Reserves room for a large answer. If there is none, the slowest peer with a large answer is disconnected.
     pub(crate) async fn queue(&self, pane_slot: &Rc<ConnSlot>, length: usize) -> Queued {
         const LOOK_EVERY: Duration = Duration::from_millis(50);
         while self.queued() > 0 && self.queued() + length > QUEUED_MOST {
@@ -224,14 +223,14 @@ impl Callers {
         true
     }
 
-    /// Room for one more part of a long request.
+    /// Reserves one more part for a long request.
     pub(crate) async fn line_part(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.line_parts).acquire_owned().await.ok()
     }
 }
 
 impl Inner {
-    /// `None` if it has left already.
+    /// `None` if the slot was already released.
     fn leave(&mut self, number: u64) -> Option<Rc<ConnSlot>> {
         let pane_slot = self.seats.remove(&number)?;
         let process = &pane_slot.process;
@@ -260,7 +259,7 @@ impl Process {
         })
     }
 
-    /// Counts one request; how long to wait before the next is read.
+    /// Counts one request, and returns the delay before the next read.
     pub(crate) fn count_request(&self) -> Duration {
         Duration::from_millis(self.rate.borrow_mut().count(1, ostler_os::mono_ms()))
     }
@@ -277,18 +276,18 @@ impl ConnSlot {
         self.leave.notify_waiters();
     }
 
-    /// Returns when the connection is to be closed.
+    /// Returns when the connection must be closed.
     pub(crate) async fn asked_to_leave(&self) {
         while !self.is_leaving.get() {
             self.leave.notified().await;
         }
     }
 
-    /// Writes all of it, unless the peer takes nothing for too long. Then the connection is of no use any more.
+    /// Writes everything, or fails if the peer reads nothing for too long. The connection cannot be used afterwards.
     pub(crate) async fn write(&self, into: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            // Mostly there is room.
+            // Usually the socket has room.
             match into.try_write(rest) {
                 Ok(written) => {
                     rest = &rest[written..];
@@ -330,7 +329,7 @@ impl Drop for ConnPermit {
     }
 }
 
-/// The way to the peer. One answer is written at a time.
+/// The writing half. It writes one answer at a time.
 pub(crate) struct Line {
     half: Mutex<OwnedWriteHalf>,
     pub(crate) pane_slot: Rc<ConnSlot>,
@@ -341,12 +340,12 @@ impl Line {
         Rc::new(Self { half: Mutex::new(half), pane_slot })
     }
 
-    /// An answer: the peer has asked for it, and has to read it.
+    /// Sends an answer. The peer must read it within the time limit.
     pub(crate) async fn send(&self, bytes: &[u8]) -> io::Result<()> {
         self.pane_slot.write(&mut *self.half.lock().await, bytes).await
     }
 
-    /// A piece of output. Whoever looks at it may pause as long as it likes.
+    /// Sends a piece of output. There is no time limit, because a viewer may pause.
     pub(crate) async fn show(&self, header: &[u8], payload: &[u8]) -> io::Result<()> {
         let mut half = self.half.lock().await;
         half.write_all(header).await?;
@@ -381,12 +380,12 @@ mod tests {
         let callers = Rc::new(Callers::default());
         let pids = 0..(ALL_MOST as i32);
         let held: Vec<_> =
-            pids.map(|pid| callers.enter(pid, descriptor()).expect("a place")).collect();
+            pids.map(|pid| callers.enter(pid, descriptor()).expect("a slot")).collect();
         let busy: Vec<_> = held.iter().skip(1).map(|place| place.pane_slot.busy()).collect();
-        let newcomer = callers.enter(-1, descriptor()).expect("it gets in");
-        assert!(held[0].pane_slot.is_leaving.get(), "the only one that was quiet");
+        let newcomer = callers.enter(-1, descriptor()).expect("accepted");
+        assert!(held[0].pane_slot.is_leaving.get(), "the only idle connection");
         let _busy = newcomer.pane_slot.busy();
-        assert!(callers.enter(-2, descriptor()).is_err(), "all are being answered");
+        assert!(callers.enter(-2, descriptor()).is_err(), "all connections have pending requests");
         drop(busy);
         assert!(callers.enter(-2, descriptor()).is_ok());
         drop((held, newcomer));

@@ -1,6 +1,6 @@
-//! One caller. Requests are answered as they are done, not in the order they came, so that one
-//! connection can ask for many things at once. How many, and how much of it is kept in memory, has bounds
-//! (`callers`): beyond them the connection is not read any further.
+//! One connection to the control socket. Requests are answered when they are done, not in order, so that one
+//! connection can send many at once. `conn_limits` limits their number and memory: above a limit, the connection is
+//! not read.
 
 use crate::conn_limits::{ConnPermit, LARGE, LINE_PART, LINE_SHORT, Line};
 use crate::find::error;
@@ -20,28 +20,29 @@ use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 
-/// How long answers that are on their way may take once the caller has hung up.
+/// The time for pending answers after the caller has closed its end.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
-/// How long the rest of a long request may take to come.
+/// The time limit for the rest of a long request.
 const LONG_LINE_MOST: Duration = Duration::from_secs(10);
 
 pub(crate) type Reading = BufReader<OwnedReadHalf>;
 pub(crate) type Writing = Rc<Line>;
 
-/// Whoever is let in; the others have been told why not.
+/// An accepted connection.
 pub(crate) struct Admitted {
     stream: UnixStream,
     by: Actor,
     place: ConnPermit,
 }
 
-/// Done where connections are accepted: one that is refused costs next to nothing.
+/// Checks the peer before a task is started, so that a refused connection costs little.
 pub(crate) fn admit(stream: UnixStream, shared: &Shared) -> Option<Admitted> {
     let peer = ostler_os::peer_of(&stream).ok()?;
     let user = ostler_os::user_id();
     if peer.uid != user && peer.uid != 0 {
-        let description = format!("this supervisor is uid {user}'s; you are uid {}", peer.uid);
+        let description =
+            format!("this supervisor belongs to uid {user}; you are uid {}", peer.uid);
         refuse(&stream, error(ErrorCode::InvalidRequest, description));
         return None;
     }
@@ -73,7 +74,7 @@ pub(crate) async fn serve(Admitted { stream, by, place }: Admitted, shared: Rc<S
     drop(place);
 }
 
-/// To somebody who does not get in: there is nothing in its buffer yet, so this does not wait.
+/// Sends a refusal. The socket's buffer is still empty, so this does not block.
 fn refuse(stream: &UnixStream, refusal: WireError) {
     let _ = stream.try_write(&response_line::<()>(0, &Err(refusal)));
 }
@@ -114,26 +115,26 @@ impl Connection {
                 tokio::time::sleep(pause).await;
             }
         }
-        // The caller has gone, or has said all it wants to say: what takes no time is still answered. Who waits
-        // for a run stays on the line; a waiter that has gone must not cost a descriptor until that run ends.
+        // The caller sends nothing more. Answers that need no time are still sent. A caller that waits for a run must
+        // keep its connection open: otherwise it would hold a descriptor until that run ends.
         let _ = tokio::time::timeout(LAST_ANSWERS, async {
             while self.tasks.join_next().await.is_some() {}
         })
         .await;
     }
 
-    /// What is no request at all.
+    /// Answers a line that is not a valid request.
     async fn refuse(&self, line: &[u8], bad: &serde_json::Error) -> Then {
         let id = serde_json::from_slice::<serde_json::Value>(line)
             .ok()
             .and_then(|value| value.get("id")?.as_u64())
             .unwrap_or(0);
-        let refusal = error(ErrorCode::InvalidRequest, format!("not a request: {bad}"));
+        let refusal = error(ErrorCode::InvalidRequest, format!("invalid request: {bad}"));
         Then::from(respond::<()>(&self.writing, id, &Err(refusal)).await)
     }
 
     async fn take(&mut self, request: &Request<'_>, long: LargeRequest) -> Then {
-        // A stream takes the connection over: what follows is frames, or one response after another.
+        // A stream uses the connection: frames or a series of responses follow.
         match &*request.method {
             runs::View::NAME => {
                 let Some(call) = self.read::<runs::View>(request).await else { return Then::Go };
@@ -165,12 +166,12 @@ impl Connection {
         }
     }
 
-    /// The parameters of a stream; refused if they are none.
+    /// Parses the parameters of a stream; sends a refusal if they are invalid.
     async fn read<O: Operation>(&self, request: &Request<'_>) -> Option<O> {
         match request.read() {
             Ok(operation) => Some(operation),
             Err(bad) => {
-                let description = format!("not a request: {}: {bad}", O::NAME);
+                let description = format!("invalid request: {}: {bad}", O::NAME);
                 let refusal = error(ErrorCode::InvalidRequest, description);
                 let _ = respond::<()>(&self.writing, request.id, &Err(refusal)).await;
                 None
@@ -178,7 +179,7 @@ impl Connection {
         }
     }
 
-    /// Beside what else this caller has asked.
+    /// Runs the request concurrently with the caller's other requests.
     async fn carry_out(&mut self, request: &Request<'_>, long: LargeRequest) {
         let pane_slot = &self.writing.pane_slot;
         let process = Rc::clone(&pane_slot.process);
@@ -188,7 +189,7 @@ impl Connection {
             Cost::Quick | Cost::Large => &process.quick,
             Cost::Waiting => &process.waiting,
         };
-        // Nothing more is read of it until there is room.
+        // The connection is not read until there is room.
         let room = Arc::clone(room).acquire_owned().await;
         let busy = pane_slot.busy();
         let (shared, writing) = (Rc::clone(&self.shared), Rc::clone(&self.writing));
@@ -200,7 +201,7 @@ impl Connection {
     }
 }
 
-/// Whether more is read.
+/// Whether to continue reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Go,
@@ -239,11 +240,11 @@ async fn respond_when_made(
     drop(large);
 }
 
-/// What a long request holds until it has been answered.
+/// The budget that a long request holds until it is answered.
 #[derive(Default)]
 struct LargeRequest(Vec<OwnedSemaphorePermit>);
 
-/// `None` at the end of the stream.
+/// Returns `None` at the end of the stream.
 async fn read_line(
     reading: &mut Reading,
     line: &mut Vec<u8>,
@@ -253,7 +254,7 @@ async fn read_line(
     if let Some(is_whole) = read_up_to(reading, line, LINE_SHORT).await {
         return Ok(is_whole.then(LargeRequest::default));
     }
-    // From here on it takes memory that all share.
+    // From here on, the request uses the shared budget.
     let held = Arc::clone(&writing.pane_slot.process.long).acquire_owned().await;
     let mut long = LargeRequest(held.into_iter().collect());
     let rest = async {
@@ -265,19 +266,19 @@ async fn read_line(
             }
         }
         let description = format!(
-            "a request of more than {MAX_LINE} bytes; arguments and environment are too long"
+            "the request has more than {MAX_LINE} bytes; arguments and environment are too long"
         );
         Err(error(ErrorCode::InvalidRequest, description))
     };
     let is_whole = tokio::time::timeout(LONG_LINE_MOST, rest).await.unwrap_or_else(|_| {
         let seconds = LONG_LINE_MOST.as_secs();
-        let description = format!("a long request that did not come to its end within {seconds} s");
+        let description = format!("the end of a long request did not arrive within {seconds} s");
         Err(error(ErrorCode::InvalidRequest, description))
     })?;
     Ok(is_whole.then_some(long))
 }
 
-/// Whether there is a whole line, or the end of the stream; `None` if neither has come with so many bytes.
+/// True for a complete line, false for the end of the stream; `None` if `most` bytes contain neither.
 async fn read_up_to(reading: &mut Reading, line: &mut Vec<u8>, most: usize) -> Option<bool> {
     let limit = most.saturating_sub(line.len()) as u64;
     match reading.take(limit).read_until(b'\n', line).await {

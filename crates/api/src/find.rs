@@ -1,4 +1,4 @@
-//! Which run a caller means.
+//! Finds the run that a caller means.
 
 use crate::server::Shared;
 use ostler_model::{RunId, RunRecord, RunState};
@@ -13,13 +13,13 @@ pub(crate) fn registry_error(error: RegistryError) -> WireError {
     WireError { code: ErrorCode::RegistryFailed, message: error.description() }
 }
 
-/// The dispatcher has ended: what it does not know any more is not answered with nothing.
+/// The dispatcher has ended, so its state is unknown. This must not look like an empty answer.
 pub(crate) fn stopping() -> WireError {
     error(ErrorCode::ShuttingDown, "the supervisor is stopping")
 }
 
-/// By its id; by its unit's name: then the newest; or by enough of its id's beginning or end. A unit's name wins over a
-/// part of an id, also if the unit has not run yet.
+/// Finds a run by its id, by its unit's name (the newest run), or by the beginning or end of its id. A unit's name has
+/// priority over a part of an id, even if the unit has not run yet.
 pub(crate) fn find(shared: &Shared, text: &str) -> Result<RunRecord, WireError> {
     let by_id = match text.parse::<RunId>() {
         Ok(id) => shared.read(|reader| reader.run(id)).map_err(registry_error)?,
@@ -42,16 +42,18 @@ pub(crate) fn find(shared: &Shared, text: &str) -> Result<RunRecord, WireError> 
         (Some(record), true) => Ok(record),
         (Some(_), false) => Err(error(
             ErrorCode::Ambiguous,
-            format!("several runs have ids that begin or end with {text:?}; give more of the id"),
+            format!(
+                "several runs have ids that begin or end with {text:?}; give more characters of the id"
+            ),
         )),
         (None, _) => Err(error(
             ErrorCode::NotFound,
-            format!("there is no run {text:?}; `ostler runs` lists those there are{}", short(text)),
+            format!("there is no run {text:?}; `ostler runs` lists all runs{}", short(text)),
         )),
     }
 }
 
-/// For part of an id that is too short to be looked for.
+/// An explanation for a part of an id that is too short.
 fn short(text: &str) -> String {
     let digits = text.chars().filter(char::is_ascii_hexdigit).count();
     let is_part = text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
@@ -61,7 +63,7 @@ fn short(text: &str) -> String {
     }
 }
 
-/// The record as it is now: the engine's own word for a live run of ours.
+/// The current record; for a live run, from the engine.
 pub(crate) async fn current(shared: &Shared, text: &str) -> Result<RunRecord, WireError> {
     let record = find(shared, text)?;
     if record.state == RunState::Exited {

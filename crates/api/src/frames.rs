@@ -1,6 +1,6 @@
-//! Frames from a caller. Reading and taking are apart, so that a read can be given up at any moment
-//! without losing half a frame, and a caller that hangs up is noticed while its input is being delivered.
-//! Input is passed on as it comes, whatever the length of its frame: so a caller has little of it in our memory.
+//! Reads frames from a caller. Reading and parsing are separate, so that a read can be cancelled without losing part
+//! of a frame, and a disconnect is noticed while input is delivered. Input is passed on as it arrives, whatever the
+//! length of its frame, so that little of it is held in memory.
 
 use crate::connection::Reading;
 use crate::find::error;
@@ -9,22 +9,22 @@ use std::future::Future;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, Interest};
 
-/// How far a caller may be ahead of the run that reads its input.
+/// How much input is buffered while the run does not read.
 const AHEAD_MOST: usize = 32 << 10;
-/// Frames that are not input are small.
+/// The maximum size of a frame that is not input.
 const OTHER_MOST: usize = 4 << 10;
-/// How often a caller that is so far ahead is looked after.
+/// How often the connection is checked while that buffer is full.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
     buffer: Vec<u8>,
     taken: usize,
-    /// What is still to come of a frame of input.
+    /// The remaining bytes of an input frame.
     input_left: usize,
 }
 
-/// The caller hung up, or sent what is not a frame.
+/// The caller disconnected, or sent an invalid frame.
 #[derive(Debug)]
 pub(crate) enum Stop {
     HungUp,
@@ -32,7 +32,7 @@ pub(crate) enum Stop {
 }
 
 impl Frames {
-    /// The next frame; of input, as much as there is.
+    /// The next frame; for input, the part that has arrived.
     pub(crate) async fn next(
         &mut self,
         reading: &mut Reading,
@@ -45,7 +45,7 @@ impl Frames {
         }
     }
 
-    /// Waits for `work` while the caller is there to see it done.
+    /// Waits for `work` while the caller is connected.
     pub(crate) async fn while_read<T>(
         &mut self,
         reading: &mut Reading,
@@ -60,7 +60,7 @@ impl Frames {
                     filled = self.fill(reading) => filled?,
                 }
             } else {
-                // Not read any further; so its leaving does not show as the end of what it sent.
+                // Nothing more is read, so a disconnect is not visible as the end of input.
                 tokio::select! {
                     biased;
                     done = &mut work => return Ok(done),
@@ -104,7 +104,7 @@ impl Frames {
             return if length == 0 { Ok(Some((kind, Vec::new()))) } else { self.take() };
         }
         if length > OTHER_MOST {
-            return Err(bad(format!("a frame {kind:?} has at most {OTHER_MOST} bytes")));
+            return Err(bad(format!("a {kind:?} frame may have at most {OTHER_MOST} bytes")));
         }
         let Some(payload) = rest.get(..length) else { return Ok(None) };
         let payload = payload.to_vec();
@@ -125,7 +125,7 @@ impl Frames {
 mod tests {
     use super::*;
 
-    /// However the bytes are cut, the same input comes out, and what follows it is a frame of its own.
+    /// However the bytes are split, the input is the same, and the next frame follows.
     #[test]
     fn input_is_taken_as_it_comes() {
         let mut sent = FrameKind::Input.header(10).to_vec();

@@ -1,8 +1,8 @@
-//! What units used over the last hour, for charts.
+//! The resource usage of units over the last hour, for charts.
 //!
-//! A sample of every live unit each ten seconds, but only while somebody cares: from a look on, for some
-//! minutes. When nobody has looked for so long, or nothing runs, all of it is forgotten and nothing wakes us.
-//! So units nobody looks at cost neither time nor memory; one that is looked at costs 12 bytes a sample.
+//! Every live unit is sampled every ten seconds, but only for some minutes after the last request for usage. After
+//! that, or if nothing runs, all samples are deleted and no timer runs. So usage that is not requested costs neither
+//! time nor memory; a sample has 12 bytes.
 
 use crate::server::Shared;
 use crate::usage;
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 const EVERY_MS: u64 = 10_000;
 const POINTS_MOST: usize = 360;
-/// How long after the last look it goes on.
+/// How long sampling continues after the last request.
 const CARED_MS: u64 = 5 * 60_000;
 
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl History {
             .or_insert_with(|| Ring { since_ms: usage.at_ms, points: VecDeque::new() });
         let after_ms = usage.at_ms.saturating_sub(ring.since_ms);
         let last_ms = ring.points.back().map(|last| u64::from(last.after_s) * 1_000);
-        // Looks of people come between ours.
+        // Requests from users cause samples in between.
         if last_ms.is_some_and(|last| after_ms < last + EVERY_MS - 1_500) {
             return;
         }
@@ -87,7 +87,7 @@ impl History {
     }
 }
 
-/// Sleeps until somebody looks.
+/// Waits for the first request for usage.
 pub(crate) async fn keep(shared: Rc<Shared>) {
     let begin = Rc::clone(&shared.looked.borrow().history.begin);
     loop {

@@ -1,4 +1,4 @@
-//! Bytes into a run's standard input or terminal.
+//! Writes bytes to a run's standard input or terminal.
 
 use crate::find::error;
 use ostler_engine::{Attached, Handle, Input};
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Sender;
 
-/// What a terminal takes for the end of input at the beginning of a line.
+/// A terminal takes this at the beginning of a line for the end of input.
 const END_OF_TRANSMISSION: &[u8] = &[0x04];
 
-/// All of the bytes, or an error. A run that does not read holds up this caller and nobody else.
+/// Writes all bytes, or fails. A run that does not read blocks only this caller.
 pub(crate) async fn give(run: RunId, into: &Attached, bytes: &[u8]) -> Result<(), WireError> {
     into.hands.touch();
     match &*into.input {
@@ -23,7 +23,7 @@ pub(crate) async fn give(run: RunId, into: &Attached, bytes: &[u8]) -> Result<()
             let Some(descriptor) = &*pipe else {
                 return Err(error(
                     ErrorCode::Conflict,
-                    format!("the standard input of run {run} has been closed"),
+                    format!("the standard input of run {run} is closed"),
                 ));
             };
             write_all(descriptor, bytes).await.map_err(|failure| cannot_write(run, &failure))
@@ -35,7 +35,7 @@ pub(crate) async fn give(run: RunId, into: &Attached, bytes: &[u8]) -> Result<()
     }
 }
 
-/// No more input: the pipe is closed, the terminal is told.
+/// Ends the input: closes the pipe, or sends the end-of-file character to the terminal.
 pub(crate) async fn end(run: RunId, of: &Attached, engine: &Handle) -> Result<(), WireError> {
     match &*of.input {
         Input::Closed => Err(not_open(run)),
@@ -51,19 +51,17 @@ pub(crate) async fn end(run: RunId, of: &Attached, engine: &Handle) -> Result<()
 fn not_open(run: RunId) -> WireError {
     error(
         ErrorCode::Conflict,
-        format!(
-            "nothing can be written to run {run}: it was started without --stdin, or it has ended"
-        ),
+        format!("cannot write to run {run}: it was started without --stdin, or it has ended"),
     )
 }
 
 fn cannot_write(run: RunId, failure: &io::Error) -> WireError {
-    error(ErrorCode::Conflict, format!("run {run} does not take input any more: {failure}"))
+    error(ErrorCode::Conflict, format!("run {run} does not accept input any more: {failure}"))
 }
 
 async fn write_all(descriptor: &Arc<OwnedFd>, bytes: &[u8]) -> io::Result<()> {
-    // Registered only while something is written: a run at rest costs the door nothing. A terminal is
-    // not a pipe, but it is written to in the same way.
+    // Registered only while data is written, so that an idle run costs the thread nothing. A terminal is not a pipe,
+    // but it is written in the same way.
     let mut sender = Sender::from_owned_fd_unchecked(descriptor.try_clone()?)?;
     sender.write_all(bytes).await
 }

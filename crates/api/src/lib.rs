@@ -1,4 +1,4 @@
-//! Faces over the engine. This one is the door: a unix socket, one JSON object a line.
+//! The control socket and the app socket: unix sockets with one JSON object per line.
 
 mod apps;
 mod background;

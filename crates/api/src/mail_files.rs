@@ -1,5 +1,5 @@
-//! Every mailbox as a file, one message a line, for `cat` and `jq`. The registry is the truth: the file follows it, and
-//! the more it takes to write, the less often it is written.
+//! Writes every mailbox to a file, one message per line, for `cat` and `jq`. The registry is authoritative. The longer
+//! a write takes, the less often the files are written.
 
 use crate::background::beside;
 use crate::server::Shared;
@@ -14,16 +14,16 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Of the time, at most a tenth goes into files.
+/// At most a tenth of the time is spent on writing files.
 const REST: u32 = 10;
 const REST_LEAST: Duration = Duration::from_millis(20);
 const REST_MOST: Duration = Duration::from_secs(30);
-/// How long after one could not be written.
+/// The delay after a failed write.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 pub(crate) async fn keep(shared: Rc<Shared>) {
     let instance = shared.engine.instance();
-    // A supervisor before us may have been ended between a change and its file.
+    // The previous supervisor may have ended after a change and before it wrote the file.
     let mut names: BTreeSet<String> =
         shared.read(|reader| reader.mailboxes(instance)).unwrap_or_default().into_iter().collect();
     loop {
@@ -47,7 +47,7 @@ pub(crate) async fn keep(shared: Rc<Shared>) {
     }
 }
 
-/// Replaced whole or not at all. An empty mailbox has no file.
+/// Replaces the file atomically. An empty mailbox has no file.
 fn write(registry: &Path, instance: InstanceId, folder: &Path, name: &str) -> io::Result<()> {
     let path = folder.join(file_name(name));
     let reader = Reader::open(registry).map_err(io::Error::other)?;
@@ -91,7 +91,7 @@ fn part_of(path: &Path) -> PathBuf {
     path.with_extension("new")
 }
 
-/// What is not plain is written as `%` and two digits, as in an address. What is too long for a file ends in a number.
+/// Percent-encodes special characters. A name that is too long for a file ends in a hash.
 fn file_name(name: &str) -> String {
     const MOST: usize = 200;
     let mut safe = String::new();
@@ -102,7 +102,7 @@ fn file_name(name: &str) -> String {
         if is_plain {
             safe.push(char::from(byte));
         } else {
-            // Writing to a text does not fail.
+            // Writing to a String does not fail.
             let _ = write!(safe, "%{byte:02X}");
         }
     }

@@ -1,4 +1,4 @@
-//! The counters in the text format that Prometheus reads, always in the same order.
+//! The counters in Prometheus text format, in a fixed order.
 
 use ostler_model::{AppPhase, AppStatus, Sample};
 use std::fmt::Write;
@@ -8,13 +8,13 @@ pub fn exposition(samples: &[Sample]) -> String {
     let mut last = "";
     for sample in samples {
         let kind = if sample.name.ends_with("_total") { "counter" } else { "gauge" };
-        // Writing into a String does not fail.
+        // Writing to a String does not fail.
         if sample.name != last {
             let _ = writeln!(text, "# HELP {} {}", sample.name, help(&sample.name));
             let _ = writeln!(text, "# TYPE {} {kind}", sample.name);
             last = &sample.name;
         }
-        // Every label's value is one of our own words: nothing in it has to be escaped.
+        // All label values are constants, so they need no escaping.
         let labels: Vec<String> =
             sample.labels.iter().map(|(name, value)| format!("{name}=\"{value}\"")).collect();
         let labels =
@@ -26,21 +26,21 @@ pub fn exposition(samples: &[Sample]) -> String {
 
 type Measure = fn(&AppStatus) -> Option<f64>;
 
-/// What is said of each app. A count of restarts starts anew when its unit is declared anew, so it is a gauge.
+/// Metrics of each app. The number of restarts begins again when its unit is declared again, so it is a gauge.
 const APP_MEASURES: [(&str, &str, Measure); 4] = [
-    ("app_up", "Whether the app is ready", |app| {
+    ("app_up", "Whether the app is ready (1) or not (0)", |app| {
         Some(f64::from(u8::from(app.state == AppPhase::Ready)))
     }),
-    ("app_restarts", "How often the app was restarted", |app| Some(app.restart_count as f64)),
-    ("app_memory_bytes", "Memory of the app's whole tree", |app| {
+    ("app_restarts", "Number of restarts of the app", |app| Some(app.restart_count as f64)),
+    ("app_memory_bytes", "Memory of the app's process tree", |app| {
         Some(app.resource_usage?.memory_rss as f64)
     }),
-    ("app_cpu_percent", "Processor use of the app's whole tree, 100 is one core", |app| {
+    ("app_cpu_percent", "CPU usage of the app's process tree, 100 is one core", |app| {
         Some(app.resource_usage?.cpu_percent)
     }),
 ];
 
-/// Apps with the names of their units.
+/// Apps, each with the name of its unit.
 pub(crate) fn app_exposition(apps: &[(String, AppStatus)]) -> String {
     let mut text = String::new();
     for (name, help, measure) in APP_MEASURES {
@@ -63,17 +63,19 @@ fn escaped(label: &str) -> String {
 
 fn help(name: &str) -> &'static str {
     match name {
-        "run_spawn_total" => "Runs that were started",
-        "run_exit_total" => "Runs that ended, by reason",
-        "run_timeout_total" => "Runs that ran out of time, by kind",
-        "run_cleanup_kill_total" => "KILLs that were needed, by the way they went",
-        "run_reconcile_orphans_total" => "Live runs found at start or taken over",
-        "run_lease_steal_total" => "Runs taken over from a silent owner",
-        "run_ownership_escape_total" => "Runs with descendants outside their boundary",
-        "output_kept_bytes" => "Output of all runs that is kept, at most",
-        "output_most_bytes" => "Output of all runs that may be kept",
-        "run_live" => "Runs that are not over",
-        "zombies_reaped_total" => "Orphaned descendants that were reaped",
+        "run_spawn_total" => "Number of runs that were started",
+        "run_exit_total" => "Number of runs that ended, by reason",
+        "run_timeout_total" => "Number of runs that timed out, by kind",
+        "run_cleanup_kill_total" => "Number of KILL signals that were needed, by method",
+        "run_reconcile_orphans_total" => "Number of live runs found at start or taken over",
+        "run_lease_steal_total" => {
+            "Number of runs taken over from an owner that did not renew its lease"
+        }
+        "run_ownership_escape_total" => "Number of runs with descendants outside their boundary",
+        "output_kept_bytes" => "Stored output of all runs in bytes (upper estimate)",
+        "output_most_bytes" => "Maximum stored output of all runs in bytes",
+        "run_live" => "Number of runs that have not ended",
+        "zombies_reaped_total" => "Number of orphaned descendants that were reaped",
         _ => "",
     }
 }

@@ -1,5 +1,6 @@
-//! Output heartbeats: which runs have written something, told to whoever follows the journal. They are not in the journal:
-//! a run that writes all day would push out every other run's story. Nobody who follows, no look.
+//! Output heartbeats: which runs have written output, for callers that follow the journal. They are not stored in the
+//! journal, because a run that writes all day would displace the entries of all other runs. Without followers, nothing
+//! is checked.
 
 use crate::find::find;
 use crate::server::Shared;
@@ -10,21 +11,21 @@ use std::collections::HashMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A run that writes is told of so often.
+/// The interval of notifications for a run that writes.
 const EVERY: Duration = Duration::from_secs(2);
 
 pub(crate) struct OutputBeats {
     is_wanted: bool,
     run: Option<RunId>,
     unit: Option<String>,
-    /// However often the journal changes meanwhile.
+    /// The next check, however often the journal changes meanwhile.
     next_look: Instant,
-    /// Bytes at the last look.
+    /// The number of bytes at the last check.
     seen: HashMap<RunId, u64>,
 }
 
 impl OutputBeats {
-    /// What was written before is no news.
+    /// Output from before this call is not reported.
     pub(crate) async fn new(call: &Follow, shared: &Shared) -> Self {
         let mut beats = Self {
             is_wanted: call.output,
@@ -39,7 +40,7 @@ impl OutputBeats {
         beats
     }
 
-    /// The next that are to be told. It may be dropped at any moment: what was not told then is told later.
+    /// The next notifications. The future may be dropped at any time: what it did not return is returned later.
     pub(crate) async fn next(&mut self, shared: &Shared) -> Vec<Entry> {
         if !self.is_wanted {
             return std::future::pending().await;
@@ -80,7 +81,7 @@ impl OutputBeats {
     }
 }
 
-/// It has no number: it is in no journal.
+/// It has no number, because it is not in the journal.
 fn entry(record: &RunRecord, bytes: u64) -> Entry {
     let mut evidence = Map::new();
     let mut put = |name: &str, value: Value| evidence.insert(name.to_owned(), value);

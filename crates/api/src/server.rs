@@ -1,4 +1,4 @@
-//! The thread that opens the door and hears everyone who comes in.
+//! The thread of the control socket: it accepts and serves all connections.
 
 use crate::apps::{self, AppConnLimits, Gateway, GatewayCall, Topic};
 use crate::conn_limits::Callers;
@@ -28,7 +28,7 @@ pub enum ServeError {
     Thread(#[source] io::Error),
 }
 
-/// What every connection needs.
+/// The shared state of all connections.
 pub(crate) struct Shared {
     pub(crate) engine: Handle,
     pub(crate) reader: Mutex<Reader>,
@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     all_given: Notify,
 }
 
-/// An answer that is on its way. The door does not close before it is given.
+/// A pending answer. The server waits for it before it closes.
 pub(crate) struct PendingReply<'a>(&'a Shared);
 
 impl Drop for PendingReply<'_> {
@@ -68,7 +68,7 @@ impl Shared {
         }
     }
 
-    /// Questions to the registry are short; the lock is never held over an await.
+    /// Reads from the registry. Queries are short, and the lock is never held over an await.
     pub(crate) fn read<T>(
         &self,
         question: impl FnOnce(&Reader) -> Result<T, RegistryError>,
@@ -78,14 +78,14 @@ impl Shared {
     }
 }
 
-/// The open door.
+/// The running server.
 pub struct Server {
     gateway: Gateway,
     close: Option<oneshot::Sender<Duration>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// How long answers that are on their way may take when the door closes.
+/// The time for pending answers when the server closes.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 const PARTING_WORDS: Duration = Duration::from_millis(50);
 
@@ -138,17 +138,17 @@ impl Server {
         Ok(Self { gateway, close: Some(close), thread: Some(thread) })
     }
 
-    /// For faces that live on threads of their own.
+    /// The entry point for servers on other threads.
     pub fn gateway(&self) -> Gateway {
         self.gateway.clone()
     }
 
-    /// Lets the last answers go out.
+    /// Sends pending answers, then closes.
     pub fn close(self) {
         self.close_within(LAST_ANSWERS);
     }
 
-    /// Others wait already: whoever is still waiting for an answer will ask our successor.
+    /// Closes quickly, because the successor is already waiting. Callers without an answer will ask it.
     pub fn leave(self) {
         self.close_within(PARTING_WORDS);
     }
@@ -175,7 +175,7 @@ async fn serve(mut door: Listening, shared: Rc<Shared>, mut closed: oneshot::Rec
                         connections.spawn_local(connection::serve(admitted, Rc::clone(&shared)));
                     }
                 }
-                // Out of descriptors: those who are in will leave; nobody is lost but this caller.
+                // No descriptor is free; wait until a connection closes. Only this connection is delayed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
             Some(next) = door.next.recv() => {
@@ -198,7 +198,7 @@ async fn serve(mut door: Listening, shared: Rc<Shared>, mut closed: oneshot::Rec
     let _ = tokio::time::timeout(most, shared.until_all_given()).await;
 }
 
-/// Accepts at `next` from now on; returns the callers that had connected before the old socket lost its file.
+/// Switches to the new listener `next`. Returns the connections that were made before the old socket lost its file.
 async fn take_next(
     listener: &mut tokio::net::UnixListener,
     next: std::os::unix::net::UnixListener,
@@ -214,9 +214,9 @@ async fn take_next(
     waiting
 }
 
-/// As many as the kernel queues.
+/// The kernel's maximum backlog.
 const WAITING_MOST: usize = 4_096;
-/// So many changes may wait for one who listens slowly.
+/// The number of changes that are buffered for a slow subscriber.
 const TOPICS_MOST: usize = 256;
 
 async fn accept_apps(mut door: Listening, shared: Rc<Shared>) {
@@ -243,7 +243,7 @@ async fn accept_apps(mut door: Listening, shared: Rc<Shared>) {
     }
 }
 
-/// What faces on other threads ask.
+/// Serves calls from other threads.
 async fn answer_calls(mut inbox: mpsc::UnboundedReceiver<GatewayCall>, shared: Rc<Shared>) {
     while let Some(call) = inbox.recv().await {
         let shared = Rc::clone(&shared);
@@ -271,7 +271,7 @@ async fn whole_exposition(shared: &Shared) -> Result<String, Fault> {
     Ok(exposition(&samples) + &app_exposition(&apps))
 }
 
-/// Whoever subscribed is told of every change of an app.
+/// Sends every change of an app to the subscribers.
 async fn watch_apps(shared: Rc<Shared>) {
     let mut journal = shared.engine.journal();
     let mut known: Vec<ostler_model::AppStatus> = Vec::new();

@@ -1,4 +1,4 @@
-//! What units use. It is looked at only while somebody cares, and beside the door's own thread.
+//! The resource usage of units. It is measured only on request, and outside of the server's thread.
 
 use crate::background::beside;
 use crate::history::History;
@@ -11,21 +11,22 @@ use ostler_ops::units::Look;
 use ostler_os::{Detail, TreeSubject, TreeUsage, look_at_trees};
 use std::collections::HashMap;
 
-/// How many are looked at quickly. One takes some 50 µs, because the kernel adds up a group when it is asked.
+/// The maximum number of units for a quick measurement. One unit takes about 50 µs, because the kernel sums up the
+/// cgroup on request.
 const QUICK_MOST: usize = 64;
-/// Nearer to the last look than this, that one is still true.
+/// A sample that is younger than this is not repeated.
 const FRESH_MS: u64 = 200;
-/// Farther than this from the last look, the time since its start says more.
+/// If the last sample is older than this, the average since the start is used.
 const STALE_MS: u64 = 60_000;
 
-/// What was seen last, and before.
+/// The last samples and the history.
 #[derive(Debug, Default)]
 pub(crate) struct UsageSample {
     last: HashMap<RunId, Usage>,
     pub(crate) history: History,
 }
 
-/// `None` if the supervisor has stopped.
+/// Returns `None` if the supervisor has stopped.
 pub(crate) async fn look(call: Look, shared: &Shared) -> Option<Vec<UnitLook>> {
     let mut views = shared.engine.unit_views().await?;
     if !call.names.is_empty() {
@@ -64,8 +65,8 @@ pub(crate) async fn look(call: Look, shared: &Shared) -> Option<Vec<UnitLook>> {
     Some(views.into_iter().map(with_usage).collect())
 }
 
-/// What the patrol found: it woke them, and they did not move. A new process after a restart is another agent until it was
-/// found so itself, and one that asks, or takes what is typed, is not hung.
+/// Marks agents that the patrol found hung: it woke them, and they did not react. A new process after a restart is not
+/// hung until the patrol finds so. An agent that asks a question or accepts input is not hung.
 fn note_hung(views: &mut [UnitView], shared: &Shared) {
     let memory = shared.read(|reader| reader.patrol(shared.engine.instance()));
     let states = memory.map(|memory| memory.states).unwrap_or_default();
@@ -92,7 +93,7 @@ fn hung_since_ms(state: &WatchState) -> Option<u64> {
     is_hung.then_some(rung.at_ms)
 }
 
-/// One more point of each unit's history; false if nothing runs.
+/// Adds one sample to each unit's history; returns false if nothing runs.
 pub(crate) async fn sample(shared: &Shared) -> bool {
     let Some(mut views) = shared.engine.unit_views().await else { return false };
     views.retain(|view| view.pid.is_some());
@@ -109,7 +110,7 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
     let subjects: Vec<(RunId, u64, TreeSubject)> = {
         let mut looked = shared.looked.borrow_mut();
         if looked.last.len() > 2 * views.len() + 16 {
-            // Of runs that are over.
+            // Removes runs that have ended.
             looked.last.retain(|run, _| boundaries.contains_key(run));
             looked.history.keep_only(|run| boundaries.contains_key(&run));
         }
@@ -151,7 +152,7 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
 fn usage(seen: TreeUsage, before: Option<&Usage>, started_ms: u64, now_ms: u64) -> Usage {
     let gap_ms = |before: &&Usage| now_ms.saturating_sub(before.at_ms);
     let near = before.filter(|before| (FRESH_MS..STALE_MS).contains(&gap_ms(before)));
-    // Without a leaf, what ends takes its time with it.
+    // Without a cgroup, the CPU time of a process is lost when it ends.
     let (since_ms, used_ms) = near
         .filter(|before| before.cpu_ms <= seen.cpu_ms)
         .map_or((started_ms, seen.cpu_ms), |before| (before.at_ms, seen.cpu_ms - before.cpu_ms));

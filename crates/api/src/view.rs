@@ -1,4 +1,4 @@
-//! Looking at a run: what it wrote, by offset, and what it writes; and typing into it.
+//! Views of a run: its log by offset, its live output, and input from the viewer.
 
 use crate::connection::{Reading, Writing, respond};
 use crate::find::{error, find};
@@ -14,7 +14,7 @@ use ostler_ops::wire::{ErrorCode, FrameKind, Gap, TimeMark, WireError};
 use std::sync::Arc;
 use tokio::io::AsyncBufReadExt;
 
-/// How many lines a pipe run shows when one attaches.
+/// The number of lines that `attach` shows first for a run without a terminal.
 const ATTACH_LINES: u64 = 40;
 
 pub(crate) async fn serve(
@@ -64,7 +64,7 @@ pub(crate) async fn serve(
             shared.engine.resize(run, size);
             viewer
         });
-    // Whoever only follows the log has no hand on the terminal.
+    // A viewer that only follows the log cannot control the terminal.
     let is_at_it = call.follow && (call.interactive || matches!(call.from, ViewFrom::Screen));
     let _at_it = is_at_it.then(|| attached.hands.attach());
     let show = show(&call, run, shared, &mut reader, &attached.output, picture, offset, writing);
@@ -86,7 +86,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// The run's live ends, or what is left of an ended one.
+/// The live streams of a run, or the log of an ended one.
 async fn open(call: &View, shared: &Shared) -> Result<(RunRecord, Attached), WireError> {
     let record = find(shared, &call.run)?;
     if let Some(attached) = shared.engine.attach(record.run_id).await {
@@ -96,7 +96,7 @@ async fn open(call: &View, shared: &Shared) -> Result<(RunRecord, Attached), Wir
     if record.state != RunState::Exited {
         return Err(error(
             ErrorCode::Conflict,
-            format!("run {} belongs to another supervisor; look there", record.run_id),
+            format!("run {} belongs to another supervisor; use that one", record.run_id),
         ));
     }
     let output =
@@ -116,7 +116,7 @@ fn begin(
         ViewFrom::Offset(offset) => (None, offset),
         ViewFrom::Lines(lines) => (None, reader.lines_before_end(lines)?),
         ViewFrom::Since(at_ms) => (None, reader.since(at_ms)?),
-        // Into a session of tmux one goes with tmux.
+        // Attaching to a tmux session uses tmux itself.
         ViewFrom::Screen => match output.picture().filter(|_| is_pty) {
             Some((picture, offset)) => (Some(picture), offset),
             None => (None, reader.lines_before_end(ATTACH_LINES)?),
@@ -124,7 +124,7 @@ fn begin(
     })
 }
 
-#[expect(clippy::too_many_arguments, reason = "one viewer's whole situation")]
+#[expect(clippy::too_many_arguments, reason = "the complete state of one view")]
 async fn show(
     call: &View,
     run: RunId,
@@ -141,7 +141,8 @@ async fn show(
         return;
     }
     let mut reported_at = None;
-    // Who does not follow sees what is there now: somebody who writes faster than he reads has no end.
+    // Without `follow`, the view ends at the current end of the log. A run that writes faster than the caller reads
+    // would never end.
     let goal = if call.follow { u64::MAX } else { output.written() };
     loop {
         if offset >= goal {
@@ -163,7 +164,7 @@ async fn show(
             }
             Ok(Piece::Gap { from, to }) => {
                 offset = to;
-                // Asked for everything, what rotation dropped long ago is not worth a word.
+                // Output that was deleted by rotation is sent as a gap.
                 send_json(writing, FrameKind::Gap, &Gap { from, to }).await
             }
             Ok(Piece::CaughtUp) if !call.follow => {
@@ -195,7 +196,7 @@ async fn show(
     }
 }
 
-/// What the viewer types and does, until it leaves.
+/// Handles the viewer's frames until it disconnects.
 async fn receive(
     run: RunId,
     shared: &Shared,
@@ -241,7 +242,7 @@ async fn receive(
         };
         match outcome {
             Ok(Ok(())) => {}
-            // It does not take input any more; it may still be worth looking at.
+            // The run accepts no more input, but the view continues.
             Ok(Err(refusal)) => {
                 let _ = send_json(writing, FrameKind::Error, &refusal).await;
             }
@@ -250,7 +251,7 @@ async fn receive(
     }
 }
 
-/// A viewer that only looks says nothing; it may leave, or go on to ask something else afterwards.
+/// A viewer that only reads sends nothing. It may disconnect, or send another request afterwards.
 async fn hung_up(reading: &mut Reading) {
     match reading.fill_buf().await {
         Ok(bytes) if !bytes.is_empty() => std::future::pending().await,
@@ -262,7 +263,7 @@ async fn send(writing: &Writing, kind: FrameKind, payload: &[u8]) -> std::io::Re
     writing.show(&kind.header(payload.len()), payload).await
 }
 
-/// The picture of a large terminal is large: one at a time of a process, and whoever asked for it has to read it.
+/// The image of a large terminal is large: a process gets one at a time, and must read it.
 async fn send_picture(writing: &Writing, shared: &Shared, picture: &[u8]) -> std::io::Result<()> {
     let _large = writing.pane_slot.process.large.acquire().await;
     let _queued = shared.callers.queue(&writing.pane_slot, picture.len()).await;

@@ -1,5 +1,5 @@
-//! Several people may look at one terminal; it has one size. The size is that of whoever attached or
-//! typed last, and when they leave, of the one before.
+//! Several viewers may share a terminal, which has one size: that of the viewer that attached or typed last. When it
+//! leaves, the viewer before it sets the size.
 
 use ostler_model::{RunId, TerminalSize};
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ pub(crate) struct Viewers {
 #[derive(Debug, Default)]
 struct Inner {
     next: u64,
-    /// The last one owns the size.
+    /// The last viewer in the list sets the size.
     by_run: HashMap<RunId, Vec<(ViewerId, TerminalSize)>>,
 }
 
@@ -29,7 +29,7 @@ impl Viewers {
         id
     }
 
-    /// The viewer typed: the size to use now, if it changed hands.
+    /// Records that the viewer typed. Returns the new size if the viewer now sets it.
     pub(crate) fn typed(&self, run: RunId, viewer: ViewerId) -> Option<TerminalSize> {
         let mut inner = self.inner.borrow_mut();
         let viewers = inner.by_run.get_mut(&run)?;
@@ -42,7 +42,7 @@ impl Viewers {
         Some(entry.1)
     }
 
-    /// The viewer's window changed: the size to use now, if it owns it.
+    /// Records a new window size. Returns it if this viewer sets the size.
     pub(crate) fn resized(
         &self,
         run: RunId,
@@ -56,7 +56,7 @@ impl Viewers {
         viewers.last().is_some_and(|(owner, _)| *owner == viewer).then_some(size)
     }
 
-    /// The viewer left: the size to use now, if another owns it from here on.
+    /// Removes the viewer. Returns the new size if another viewer now sets it.
     pub(crate) fn leave(&self, run: RunId, viewer: ViewerId) -> Option<TerminalSize> {
         let mut inner = self.inner.borrow_mut();
         let viewers = inner.by_run.get_mut(&run)?;

@@ -1,4 +1,4 @@
-//! Writing to a run's standard input: the bytes come as frames.
+//! Writes frames to a run's standard input.
 
 use crate::connection::{Reading, Writing, respond};
 use crate::find::{error, find};
@@ -19,15 +19,12 @@ pub(crate) async fn serve(
     let record = find(shared, text)?;
     let run = record.run_id;
     let Some(attached) = shared.engine.attach(run).await else {
-        return Err(error(
-            ErrorCode::Conflict,
-            format!("run {run} has ended; nothing can be written to it"),
-        ));
+        return Err(error(ErrorCode::Conflict, format!("cannot write to run {run}: it has ended")));
     };
     if !attached.input.is_writable() {
         return Err(error(
             ErrorCode::Conflict,
-            format!("run {run} was started without --stdin; nothing can be written to it"),
+            format!("cannot write to run {run}: it was started without --stdin"),
         ));
     }
     if respond(writing, id, &Ok(Done {})).await.is_err() {
@@ -43,7 +40,7 @@ pub(crate) async fn serve(
                         given = input::give(run, &attached, &bytes) => given,
                         _ = shared.engine.wait(run) => Err(error(
                             ErrorCode::Conflict,
-                            format!("run {run} ended before it had read everything"),
+                            format!("run {run} ended before it had read all input"),
                         )),
                     }
                 };
@@ -57,7 +54,7 @@ pub(crate) async fn serve(
             }
             Ok((FrameKind::Detach, _)) => return Ok(Written { bytes: written }),
             Ok((other, _)) => {
-                Ok(Err(error(ErrorCode::InvalidRequest, format!("a frame {other:?} is not input"))))
+                Ok(Err(error(ErrorCode::InvalidRequest, format!("a {other:?} frame is not input"))))
             }
             Err(stop) => Err(stop),
         };

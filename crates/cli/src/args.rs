@@ -1,4 +1,4 @@
-//! The words of the command line.
+//! The command-line arguments.
 
 mod agent;
 mod agents;
@@ -43,20 +43,20 @@ use std::path::PathBuf;
 #[command(
     name = "ostler",
     version,
-    about = "Looks after AI agents and the services around them on your machine",
-    long_about = "Looks after AI agents and the services around them on your machine: keeps them alive, knows \
-exactly which processes are its own, cleans up after them completely, and can say why.\n\n\
-A supervisor starts by itself in the background when a command needs one; it lives in a home \
+    about = "Supervise AI agents and the services they need",
+    long_about = "Supervise AI agents and the services they need: Ostler restarts them when they fail, tracks every \
+process they start, stops whole process trees, and records the reason for each state change.\n\n\
+A command that needs the supervisor starts it in the background. All state is kept in one home directory \
 ($OSTLER_HOME, else $XDG_STATE_HOME/ostler, else ~/.local/state/ostler).",
-    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 not running, 4 no such unit or run. `ostler run`: the program's \
-own code, 124 timeout, 125 Ostler's own failure, 126 cannot execute, 127 not found, 128+n signal n.\n\n\
-Examples:\n  ostler run -- npm test                     run it here, end its whole tree when it ends\n  \
-ostler run -d --pty -- claude              run it in the background on a terminal, print its id\n  \
-ostler attach 5a2b6c7d8e9f                 look at it and type (Ctrl-] leaves)\n  \
-ostler why 5a2b6c7d8e9f                    why is it in the state it is in?"
+    after_help = "Exit codes: 0 success, 1 failure, 2 usage error, 3 not running, 4 no such unit or run. `ostler run`: the program's \
+exit code, 124 timeout, 125 Ostler failed, 126 cannot execute, 127 not found, 128+n signal n.\n\n\
+Examples:\n  ostler run -- npm test                     run in the foreground, stop the whole tree at the end\n  \
+ostler run -d --pty -- claude              run in the background on a terminal, print the run id\n  \
+ostler attach 5a2b6c7d8e9f                 show its terminal and type into it (Ctrl-] detaches)\n  \
+ostler why 5a2b6c7d8e9f                    explain its present state"
 )]
 pub struct Arguments {
-    /// Do not start a supervisor if none is running (then: exit 3)
+    /// Do not start a supervisor if none is running; exit 3 instead
     #[arg(long, global = true)]
     pub no_start: bool,
 
@@ -66,146 +66,146 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Run a command: own its whole tree, record it, clean up after it
+    /// Run a command, record it, and stop its whole process tree when it ends
     Run(LazyArgs<Box<RunArguments>>),
-    /// List runs: what they are doing, and why
+    /// List runs with their state and the reason for it
     Runs(LazyArgs<RunsArguments>),
-    /// Wait until a run has ended, and print how
+    /// Wait until a run has ended, and print its result
     Wait(LazyArgs<WaitArguments>),
-    /// End a run and its whole tree: TERM, the grace, then KILL
+    /// Stop a run and its process tree: SIGTERM, grace period, SIGKILL
     Cancel(LazyArgs<CancelArguments>),
-    /// Give text to a run's standard input or terminal
+    /// Write to a run's standard input or terminal
     Write(LazyArgs<WriteArguments>),
-    /// Look at a run as it is now, and type into it
+    /// Connect your terminal to a run: show its output and type into it
     Attach(LazyArgs<AttachArguments>),
-    /// Show what is on the terminal of a unit or run now, as text
+    /// Print the terminal screen of a unit or run as text
     Screen(LazyArgs<ScreenArguments>),
-    /// Show what units or runs have written
+    /// Print the output of units or runs
     Logs(LazyArgs<LogsArguments>),
-    /// Show the journal: who did what to which run, and why
+    /// Print the journal: each state change, its cause and its reason
     Events(LazyArgs<EventsArguments>),
-    /// Tell the chain of events behind the present state of a unit or run
+    /// Explain the state of a unit or run by the events that led to it
     Why(LazyArgs<WhyArguments>),
-    /// List the last ends of units: how, after how long, and what followed
+    /// List the last exits of units: reason, uptime, and what the supervisor did
     Crashes(LazyArgs<CrashesArguments>),
-    /// Print the counters, in the format that Prometheus reads
+    /// Print metrics in the Prometheus text format
     Metrics(LazyArgs<JsonArguments>),
-    /// Check what this machine lets Ostler do, and whether its home is sound
+    /// Check the system's features and the state of the home directory
     Doctor(LazyArgs<JsonArguments>),
-    /// Look after one server in the foreground: restarts, backoff, breaker, health checks, watchdog.log
+    /// Supervise one server in the foreground: restarts, backoff, health checks, watchdog.log
     Watch(LazyArgs<Box<WatchArguments>>),
-    /// Type a text into a unit's terminal, see it arrive, and print the receipt
+    /// Type a text into a unit's terminal, verify that it arrived, and print the receipt
     Nudge(LazyArgs<NudgeArguments>),
-    /// Answer a question on a unit's terminal, and see that it is gone
+    /// Answer a question on a unit's terminal, and verify that the question is gone
     Answer(LazyArgs<AnswerArguments>),
-    /// List what is known of agents, try a profile on a program, let an agent report by itself
+    /// List agent profiles, test a profile on a program, install an agent's hooks
     Agents(LazyArgs<AgentsArguments>),
     /// Send mail to agents and people, and read it
     Mail(LazyArgs<MailArguments>),
-    /// Leave word for your next session
+    /// Send mail to your own next conversation
     Handoff(LazyArgs<HandoffArguments>),
-    /// Look after agents in terminals: who is stuck, who only thinks, and what is done about it
+    /// Watch agents in terminals: detect stuck ones, nudge or restart them
     Patrol(LazyArgs<PatrolArguments>),
-    /// Make the daemon match ostler.toml, and start what it declares
+    /// Apply ostler.toml: create, change and remove units, and start them
     Up(LazyArgs<UpArguments>),
-    /// End every unit of ostler.toml, or those named, and forget them
+    /// Stop and remove the units of ostler.toml, or the named ones
     Down(LazyArgs<DownArguments>),
-    /// List units: what they do, and why
+    /// List units with their state and the reason for it
     Ls(LazyArgs<ListArguments>),
-    /// Watch units live, and start, stop, restart them and look into them by single keys
+    /// Show units live; single keys start, stop and restart them and show their output
     #[cfg(feature = "top")]
     Top,
-    /// Check ostler.toml, an app's manifest or a config.json: with the line, and what would be right
+    /// Check ostler.toml, an app's manifest or a config.json, and print each mistake with its line
     Check(LazyArgs<CheckArguments>),
-    /// Print an ostler.toml made of a Procfile, pm2's ecosystem JSON or a supervisord.conf
+    /// Convert a Procfile, a pm2 ecosystem JSON or a supervisord.conf to ostler.toml
     Import(LazyArgs<ImportArguments>),
-    /// Start units; without a name the daemon: a guardian, and the supervisor it keeps alive
+    /// Start units; without a name, start the daemon (guardian and supervisor)
     Start(LazyArgs<StartArguments>),
-    /// Stop units for good; without a name end every run, then the daemon
+    /// Stop units until they are started by name; without a name, stop every run and the daemon
     Stop(LazyArgs<UnitsArguments>),
-    /// Restart units; without a name the daemon: end every run, then start what was not stopped by name
+    /// Restart units; without a name, restart the daemon and every unit not stopped by name
     #[command(
-        after_help = "Examples:\n  ostler restart bot                 a unit\n  ostler restart                     the daemon, with all that it \
-looks after\n\nTo start the supervisor anew while everything goes on: `ostler reload --self`."
+        after_help = "Examples:\n  ostler restart bot                 one unit\n  ostler restart                     the daemon and \
+its units\n\nTo restart only the supervisor and keep every run: `ostler reload --self`."
     )]
     Restart(LazyArgs<UnitsArguments>),
-    /// Say how units are; without a name whether the daemon runs, and how often it crashed
+    /// Show the state of units; without a name, of the daemon
     Status(LazyArgs<StatusArguments>),
-    /// Make the token for HTTP and show it, this once; the one before it is no longer valid
+    /// Create the HTTP token and print it once; the previous token becomes invalid
     #[cfg(feature = "http")]
     Token(LazyArgs<TokenArguments>),
-    /// Replace the running supervisor's program; every run goes on
+    /// Replace the running supervisor's program; runs continue
     Upgrade(LazyArgs<UpgradeArguments>),
-    /// Apply what changed; with --self, start the supervisor anew from the program on disk
+    /// Apply changes of ostler.toml; with --self, restart the supervisor from the program on disk
     Reload(LazyArgs<ReloadArguments>),
-    /// Start the daemon whenever this machine starts
+    /// Start the daemon at boot
     Enable(LazyArgs<EnableArguments>),
-    /// No longer start the daemon with this machine; what runs goes on
+    /// Do not start the daemon at boot; what runs now continues
     Disable(LazyArgs<BootArguments>),
-    /// Be process 1 of a container: run a command, reap everything, pass signals on
+    /// Run a command as process 1 of a container: reap orphans and forward signals
     Init(LazyArgs<InitArguments>),
     /// Print a completion script for a shell
     Completions {
         /// bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,
     },
-    /// Print the names that can be completed now, one a line
+    /// Print the names for shell completion, one per line
     #[command(hide = true)]
     Complete {
-        /// Of what
+        /// The kinds of names
         #[arg(required = true)]
         kinds: Vec<Names>,
     },
-    /// Write the pages of the manual into a folder
+    /// Write the manual pages into a directory
     #[command(hide = true)]
     Man {
-        /// The folder; it is made if it is not there
+        /// The directory; it is created if it does not exist
         folder: PathBuf,
     },
-    /// The supervisor itself, in the foreground (other verbs start it by themselves)
+    /// Run the supervisor in the foreground (other verbs start it when they need it)
     #[command(hide = true)]
     Supervisor {
-        /// Take up what lives, end it, and exit
+        /// Adopt the live runs, stop them, and exit
         #[arg(long)]
         then_stop: bool,
     },
-    /// Tell what the agent does that calls it, from inside its run
+    /// Report the state of the calling agent, from inside its run
     #[command(hide = true)]
     Report(LazyArgs<ReportArguments>),
-    /// Follow the list of agents that a file names
+    /// Follow the list of agents that an ostler.toml names
     #[command(hide = true)]
     FollowAgents {
-        /// The ostler.toml that names it
+        /// The ostler.toml
         file: PathBuf,
     },
-    /// The first process of the run of a container, or of a session of tmux
+    /// The first process of a container run or a tmux run
     #[command(hide = true)]
     Shim {
-        /// The unit, for whoever looks at the list of processes
+        /// The unit name, shown in process listings
         unit: String,
-        /// Remove what is left of it, and exit
+        /// Remove the container's remains, and exit
         #[arg(long)]
         sweep: bool,
-        /// Stand for a container that left the list of agents
+        /// Represent a container that left the list of agents
         #[arg(long)]
         left: bool,
-        /// Serve podman here
+        /// Serve the podman API on this socket
         #[arg(long, value_name = "SOCKET")]
         serve: Option<PathBuf>,
-        /// Leave the run, and become this
+        /// Leave the run, and execute this program
         #[arg(long, value_name = "PROGRAM")]
         conmon: Option<PathBuf>,
-        /// Run this inside it, and exit as it does
+        /// Run this command in the container, and exit with its code
         #[arg(last = true)]
         command: Vec<String>,
     },
-    /// End every child of this process, and exit (what a guardian becomes when nothing else helps)
+    /// Kill every child of this process, and exit (the guardian's last resort)
     #[command(hide = true)]
     Sweep,
-    /// The guardian itself (`start` and others start it by themselves)
+    /// Run the guardian (`start` and other verbs start it when they need it)
     #[command(hide = true)]
     Guardian {
-        /// The home it guards
+        /// The home directory
         home: PathBuf,
     },
 }

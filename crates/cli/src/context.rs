@@ -1,4 +1,4 @@
-//! What every verb starts from: the home, and the way to its supervisor.
+//! The context of every verb: the home directory and the connection to its supervisor.
 
 use crate::args::parse_duration;
 use crate::exit::Failure;
@@ -28,25 +28,25 @@ impl Context {
         Ok(connect(&place, self.start)?.reconnecting(&place))
     }
 
-    /// For whoever has one question, which changes nothing.
+    /// Sends one read-only request and returns the response.
     pub fn ask<O: Operation>(&self, question: &O) -> Result<O::Response, Failure> {
         Ok(ask(&self.place()?, self.start, question)?)
     }
 
-    /// To a supervisor that is there, or not at all.
+    /// Connects to a running supervisor; starts none.
     pub fn connect_running(&self) -> Result<Client, Failure> {
         let place = self.place()?;
         Ok(connect(&place, Start::Never)?.reconnecting(&place))
     }
 
-    /// To a supervisor that is there, or is being started again at this moment; for whoever asks again and again.
+    /// Connects to a running supervisor, or to one that is restarting now; for callers that poll.
     pub fn connect_patiently(&self) -> Result<Client, ClientError> {
         let home = self.home.path().to_owned();
         let place = self.place().map_err(|_| ClientError::NotRunning { home })?;
         Ok(connect(&place, Start::Never)?.reconnecting(&place))
     }
 
-    /// To the successor of one that went away. Nobody is started for it: it may have been stopped.
+    /// Connects to the successor of a supervisor that is gone. Starts none, because the user may have stopped it.
     pub fn connect_again(&self) -> Result<Client, Failure> {
         let home = self.home.path().to_owned();
         Ok(self.connect_successor()?.ok_or_else(|| match self.home.is_stopped() {
@@ -55,7 +55,7 @@ impl Context {
         })?)
     }
 
-    /// The same; `None` if the home has no owner any more.
+    /// Like [`Context::connect_again`]; `None` if no supervisor owns the home.
     pub fn connect_successor(&self) -> Result<Option<Client>, Failure> {
         loop {
             let place = self.place()?;
@@ -67,12 +67,12 @@ impl Context {
         }
     }
 
-    /// A request over which as many supervisors ended as may: it is sent to no other.
+    /// The error for a request during which the maximum number of supervisors died; it is not sent again.
     pub fn deadly(&self) -> ClientError {
         ClientError::Deadly { home: self.home.path().to_owned(), deaths: RESENDS_MOST + 1 }
     }
 
-    /// To the one that is there, or to a new one.
+    /// Finds the running supervisor, or starts one.
     pub fn start(&self) -> Result<Found, Failure> {
         Ok(find(&self.place()?, Start::IfNeeded)?)
     }
@@ -89,7 +89,7 @@ impl Context {
     }
 }
 
-/// The guardian leaves the folder we are in, so what is named relative to it is named anew.
+/// The guardian changes its working directory, so relative paths in these variables are made absolute.
 fn environment() -> Result<Vec<(&'static str, OsString)>, Failure> {
     let mut environment = Vec::new();
     for name in ["OSTLER_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME", "OSTLER_REGISTRY"] {

@@ -1,4 +1,4 @@
-//! Exit codes: documented, and made here only.
+//! The exit codes. No other module defines one.
 
 use ostler_client::ClientError;
 use ostler_model::{RunResult, SpawnErrorKind, Termination};
@@ -18,7 +18,7 @@ impl Exit {
     pub const NOT_EXECUTABLE: Exit = Exit(126);
     pub const NOT_FOUND: Exit = Exit(127);
 
-    /// What `ostler run` ends with.
+    /// The exit code of `ostler run`.
     pub fn of_run(result: &RunResult) -> Exit {
         let own = match (result.exit_code, result.exit_signal) {
             (_, Some(signal)) => Exit((128 + signal).clamp(0, 255) as u8),
@@ -33,7 +33,7 @@ impl Exit {
                 Some(SpawnErrorKind::NotExecutable) => Exit::NOT_EXECUTABLE,
                 Some(_) | None => Exit::OURS,
             },
-            // The program may have said 0; the run did not go well.
+            // The program may have exited with 0, but the run failed.
             Some(
                 Termination::OwnershipEscape
                 | Termination::ReconciledStale
@@ -44,7 +44,7 @@ impl Exit {
     }
 }
 
-/// What went wrong, and the code for it.
+/// An error and its exit code.
 #[derive(Debug)]
 pub struct Failure {
     pub exit: Exit,
@@ -60,7 +60,7 @@ impl Failure {
         Self { exit: Exit::FAILED, cause: cause.into() }
     }
 
-    /// Inside `ostler run`, a failure that is not the program's has its own code.
+    /// In `ostler run`, a failure of Ostler itself has the exit code 125.
     pub fn while_running(mut self) -> Self {
         if self.exit != Exit::USAGE && self.exit != Exit::NOT_RUNNING {
             self.exit = Exit::OURS;
@@ -68,7 +68,7 @@ impl Failure {
         self
     }
 
-    /// The message with its causes, in one line, none twice.
+    /// The message with its causes in one line, without repetitions.
     pub fn description(&self) -> String {
         let mut description = String::new();
         for cause in self.cause.chain() {
@@ -118,7 +118,7 @@ impl From<ClientError> for Failure {
     }
 }
 
-/// What the agent whose sandbox this is needs in its settings.
+/// The setting that the agent's sandbox needs, from the profile of the agent that this process runs in.
 fn sandbox_hint(error: &ClientError) -> Option<String> {
     let ClientError::Forbidden { .. } = error else { return None };
     let book = ostler_patrol::nudge::book();

@@ -1,4 +1,4 @@
-//! `ostler`: the command line, the supervisor it starts in the background, and the guardian above that.
+//! `ostler`: the command line, the supervisor that it starts in the background, and the supervisor's guardian.
 
 mod args;
 mod context;
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     let arguments = match args::Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Help and version are not errors; clap knows which is which.
+            // clap reports help and version as errors too; they go to standard output.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { Exit::USAGE.0 } else { 0 });
         }
@@ -43,7 +43,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The guardian, the reaper of a run, process 1 of a container, and what becomes a program in a pane: before anything else is touched, so that they stay small.
+/// Handles the guardian, the reaper of a run, `init` and `pane-exec` before the command line is parsed, so that these
+/// long-lived processes use little memory.
 fn small() -> Option<u8> {
     let mut words = std::env::args_os().skip(1);
     match words.next()?.to_str()? {

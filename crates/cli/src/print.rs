@@ -1,5 +1,5 @@
-//! Saying things to whoever still listens. The standard macros panic when a pipe is closed or a disk is
-//! full. A reader that has gone is no error; a result that could not be written is.
+//! Printing that does not panic. The standard macros panic when a pipe is closed or a disk is full. A closed pipe is
+//! no error here; a result that cannot be written for another reason is one.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +12,12 @@ pub fn written(outcome: io::Result<()>) {
     }
 }
 
-/// Whether some of the result is nowhere.
+/// Whether a part of the result could not be written.
 pub fn is_lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// A line on standard output: a result.
+/// Prints a line of the result to standard output.
 macro_rules! outln {
     ($($part:tt)*) => {{
         use std::io::Write as _;
@@ -26,7 +26,7 @@ macro_rules! outln {
     }};
 }
 
-/// A line on standard error: a diagnostic.
+/// Prints a diagnostic line to standard error.
 macro_rules! errln {
     ($($part:tt)*) => {{
         use std::io::Write as _;

@@ -1,5 +1,5 @@
-//! What a file said about the daemon itself (`[supervisor]`): kept in the home in the words of the environment, which
-//! has the last one.
+//! The settings of `[supervisor]` in ostler.toml. They are saved in the home as environment variables; the real
+//! environment overrides them.
 
 use crate::exit::Failure;
 use ostler_config::SupervisorSettings;
@@ -14,7 +14,7 @@ fn place(home: &Path) -> PathBuf {
     home.join("settings")
 }
 
-/// Lines of `NAME=value`. Others are nobody's.
+/// Reads lines of `NAME=value`, and ignores all others.
 pub fn read(home: &Path) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(place(home)).unwrap_or_default();
     let pairs = text.lines().filter_map(|line| line.split_once('='));
@@ -22,7 +22,8 @@ pub fn read(home: &Path) -> BTreeMap<String, String> {
     known.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Whether it is other than before. What a file does not say stays as it is: one daemon has several files.
+/// Returns whether the settings changed. A setting that the file does not name stays as it is, because one daemon may
+/// serve several files.
 pub fn keep(home: &Path, settings: &SupervisorSettings) -> Result<bool, Failure> {
     let before = read(home);
     let mut new = before.clone();

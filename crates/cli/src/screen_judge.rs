@@ -1,4 +1,4 @@
-//! Screens, judged by the profiles of agents: those in the program, and the user's own.
+//! Judges screens by agent profiles: the built-in ones and the user's own.
 
 use ostler_agents::{Judged, ProfileSet, cautious};
 use ostler_engine::{AgentSubject, Judge};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// So often is looked whether the user's own have changed.
+/// How often the user's own profiles are checked for changes.
 const LOOK_MS: u64 = 5_000;
 
 pub struct Profiles {
@@ -39,7 +39,7 @@ impl Profiles {
             inner.looked_mono_ms = now_ms;
             let files = files(self.folder.as_ref());
             if files != inner.files {
-                // One that is wrong is left out; `ostler agents` tells which.
+                // An invalid profile is skipped; `ostler agents` reports it.
                 inner.book = ProfileSet::with_folder(self.folder.as_deref()).0;
                 inner.files = files;
             }

@@ -1,18 +1,18 @@
-//! What the environment sets about the supervisor.
+//! The supervisor's settings from the environment.
 
 use crate::args::parse_duration;
 use ostler_model::{AdoptPolicy, Settings};
 
-/// Each story has a tenth: enough to tell what happened last.
+/// One run or unit may use a tenth of the journal, which must be enough for its latest entries.
 const JOURNAL_ROWS_LEAST: u64 = 1_000;
 const JOURNAL_BYTES_LEAST: u64 = 1 << 20;
 
-/// Output is kept and dropped in segments of a sixteenth of it, and read in chunks of up to 1 MiB.
+/// Output is stored and dropped in segments of a sixteenth of this size, and read in chunks of up to 1 MiB.
 const LOG_BYTES_LEAST: u64 = 1_000_000;
 
 /// Reads `OSTLER_LEASE`, `OSTLER_ADOPT`, `OSTLER_HISTORY_COUNT`, `OSTLER_HISTORY_AGE`, `OSTLER_JOURNAL_ROWS`,
-/// `OSTLER_JOURNAL_BYTES`, `OSTLER_LOG_BYTES`, `OSTLER_OUTPUT_BYTES`, `OSTLER_NO_CGROUP` and `OSTLER_LIMITS`; a wrong value
-/// is an error that names the variable.
+/// `OSTLER_JOURNAL_BYTES`, `OSTLER_LOG_BYTES`, `OSTLER_OUTPUT_BYTES`, `OSTLER_NO_CGROUP` and `OSTLER_LIMITS`. The
+/// error for an invalid value names the variable.
 pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
     let mut settings = Settings::default();
     let read = |name: &str| get(name).filter(|value| !value.is_empty());
@@ -58,7 +58,7 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
     }
     if settings.log_bytes < LOG_BYTES_LEAST {
         return Err(format!(
-            "OSTLER_LOG_BYTES: at least {LOG_BYTES_LEAST}, or whole chunks would be dropped"
+            "OSTLER_LOG_BYTES: must be at least {LOG_BYTES_LEAST}; less would drop whole chunks"
         ));
     }
     if let Some(text) = read("OSTLER_OUTPUT_BYTES") {
@@ -67,7 +67,7 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
             .map_err(|_| format!("OSTLER_OUTPUT_BYTES: {text:?} is not a number of bytes"))?;
         if bytes < LOG_BYTES_LEAST {
             return Err(format!(
-                "OSTLER_OUTPUT_BYTES: {text} is too little for all runs together; at least {LOG_BYTES_LEAST}"
+                "OSTLER_OUTPUT_BYTES: {text} is too small for all runs together; at least {LOG_BYTES_LEAST}"
             ));
         }
         settings.output_bytes = Some(bytes);
@@ -89,7 +89,7 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
     Ok(settings)
 }
 
-/// Where `OSTLER_HTTP` wants it to listen, and the names in `OSTLER_HTTP_HOSTS` it may be called by.
+/// The listen address in `OSTLER_HTTP`, and the accepted host names in `OSTLER_HTTP_HOSTS`.
 #[cfg(feature = "http")]
 pub fn http_from_environment(
     get: impl Fn(&str) -> Option<String>,

@@ -1,4 +1,4 @@
-//! The supervisor's own process: the dispatcher, the door and the drain; the first thread only waits.
+//! The supervisor process: the dispatcher, the control socket and the output writer. The first thread only waits.
 
 use crate::exit::{Exit, Failure};
 use crate::saved_settings;
@@ -9,14 +9,14 @@ use ostler_engine::{EngineError, GuardianInfo, Home, Inheritance, Outcome, Super
 use std::error::Error;
 use std::sync::Arc;
 
-/// Whether to go on, or to end all that lives and then exit.
+/// Whether to serve, or to stop every live run and then exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Serve,
     EndAll,
 }
 
-/// Whoever looks after us is told when we are ready; what goes wrong is on standard error.
+/// Runs the supervisor. It notifies its guardian when it is ready, and prints errors to standard error.
 pub fn supervise(purpose: Purpose) -> Result<Exit, Failure> {
     ostler_os::keep_one_heap();
     ostler_os::beside_first_thread(move || dispatch(purpose))?
@@ -25,7 +25,7 @@ pub fn supervise(purpose: Purpose) -> Result<Exit, Failure> {
 fn dispatch(purpose: Purpose) -> Result<Exit, Failure> {
     let inherited = ostler_os::take_inherited();
     ostler_os::be_private();
-    // A thread that panics takes the process with it: half a supervisor is worse than none.
+    // A panic aborts the process, unless the engine contains it: a supervisor that lost a thread must not continue.
     let description = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         description(panic);
@@ -58,7 +58,7 @@ fn dispatch(purpose: Purpose) -> Result<Exit, Failure> {
     }
 }
 
-/// On standard error it may not arrive: that may be a file on a full disk.
+/// Also sends the error to the guardian, because standard error may be a file on a full disk.
 fn print_why(why: &str) {
     if let Some(address) = guardian_info().address
         && let Ok(notifier) = ostler_os::Notifier::open(&address)
@@ -76,14 +76,14 @@ fn refused_because(description: String) -> Failure {
     Failure { exit: Exit(ostler_guardian::REFUSED as u8), cause: anyhow::anyhow!(description) }
 }
 
-/// The ways in besides the door. They ask its thread, and close before it.
+/// The interfaces other than the control socket. They send their requests to its thread, and close before it.
 struct Faces {
     #[cfg(feature = "http")]
     _http: Option<ostler_http::Http>,
 }
 
 impl Faces {
-    /// Without them everything else goes on; what went wrong is told.
+    /// If one cannot be opened, the supervisor reports the error and continues without it.
     #[cfg(feature = "http")]
     fn open(settings: Option<ostler_http::HttpSettings>, server: &Server, home: &Home) -> Self {
         let open = |settings| ostler_http::Http::open(settings, server.gateway(), home.path());
@@ -106,7 +106,7 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
     let variable = |name: &str| std::env::var(name).ok().or_else(|| stored.get(name).cloned());
     let settings = settings::from_environment(variable).map_err(refused_because)?;
     let http = settings::http_from_environment(variable).map_err(refused_because)?;
-    // Only now: a home may be named relative to where we were started.
+    // Not earlier: the home may be a path relative to the directory of the start.
     let _ = std::env::set_current_dir("/");
     let supervisor = Supervisor::start(
         home.clone(),
@@ -117,7 +117,7 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
     );
     let mut supervisor = match supervisor {
         Ok(supervisor) => supervisor,
-        // It may be the end of one before us; whoever looks after us tries again.
+        // The previous supervisor may be about to exit; the guardian tries again.
         Err(error @ EngineError::Owned { .. }) => return Err(Failure::failed(error)),
         Err(error) => return Err(refused(&error)),
     };
@@ -127,7 +127,7 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
             home.socket().display()
         ))
     })?;
-    // Without it apps cannot talk to us; everything else goes on.
+    // Without the app socket only apps are affected, so the supervisor continues.
     let app_door = supervisor.open_app_door().inspect_err(|error| {
         print_why(&format!(
             "the app socket {} cannot be opened: {error}",
@@ -146,7 +146,7 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
     Ok((supervisor, server, faces))
 }
 
-/// Who looks after us, as they told us.
+/// The guardian or service manager of this process, from the environment it set.
 fn guardian_info() -> GuardianInfo {
     let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let is_watched = text("WATCHDOG_PID").is_none_or(|pid| pid.parse() == Ok(std::process::id()));

@@ -1,14 +1,14 @@
-//! A daemon of another version than this program.
+//! The warning about a daemon of another version.
 
 use crate::print::errln;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 
-/// Once is enough.
+/// The warning is printed at most once per process.
 static IS_SAID: AtomicBool = AtomicBool::new(false);
 
-/// Warns if the daemon that answers has another version. Both understand each other; what is new in one of them is missing.
+/// Warns if the daemon has another version. Both can talk to each other; features of the newer one are missing.
 pub fn met(theirs: &str) {
     if let Some(warning) = warning(OURS, theirs)
         && !IS_SAID.swap(true, Ordering::Relaxed)
@@ -17,7 +17,7 @@ pub fn met(theirs: &str) {
     }
 }
 
-/// For a command that replaces the daemon's program anyway.
+/// Suppresses the warning in a command that replaces the daemon's program.
 pub fn expect_another() {
     IS_SAID.store(true, Ordering::Relaxed);
 }
@@ -30,11 +30,11 @@ fn warning(ours: &str, theirs: &str) -> Option<String> {
         version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>()
     };
     let cure = match numbers(theirs) < numbers(ours) {
-        true => "`ostler upgrade` gives the daemon this program; what runs goes on".to_owned(),
-        false => format!("this program is the older one: install ostler {theirs}"),
+        true => "run `ostler upgrade` to update the daemon; runs continue".to_owned(),
+        false => format!("install ostler {theirs}"),
     };
     Some(format!(
-        "ostler: warning: this is ostler {ours}, and the daemon is ostler {theirs}: {cure}"
+        "ostler: warning: this is ostler {ours}, but the daemon is ostler {theirs}; {cure}"
     ))
 }
 

@@ -1,4 +1,4 @@
-//! `check` and `import`: what they print, and how they end. Nothing here starts a supervisor.
+//! `check` and `import`: their output and exit codes. No test here starts a supervisor.
 
 #![expect(clippy::disallowed_methods, reason = "a test starts the executable as a user would")]
 
@@ -27,7 +27,7 @@ fn the_example_is_checked_and_found_right() {
     for file in ["examples/ostler.toml", "examples"] {
         let output = ostler(&["check", file]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        assert!(text(&output.stdout).contains("nothing wrong"));
+        assert!(text(&output.stdout).contains("no problems"));
     }
 }
 
@@ -37,7 +37,7 @@ fn the_schema_that_is_printed_is_the_published_one() {
     assert_eq!(text(&ostler(&["check", "--schema"]).stdout), published.expect("it is there"));
 }
 
-/// X1: a mistake in a file is told with its line, its column, and what would be right; exit 2.
+/// X1: a mistake in a file is printed with its line, its column and a hint; exit 2.
 #[test]
 fn a_broken_file_is_told() {
     let output = ostler(&["check", "crates/config/tests/broken/01-unknown-key.toml"]);
@@ -63,13 +63,13 @@ fn what_is_no_text_is_told() {
     assert!(text(&output.stderr).contains("cannot be read"));
 }
 
-/// The file on standard output, the notes beside it.
+/// The file goes to standard output, the notes to standard error.
 #[test]
 fn what_others_wrote_is_printed_as_ostler_toml() {
     let output = ostler(&["import", "crates/config/tests/import/supervisord.conf"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).contains("[units.worker_02]"));
-    assert!(text(&output.stderr).contains("note: web: user = www is not taken over"));
+    assert!(text(&output.stderr).contains("note: web: user = www is not imported"));
     let output = ostler(&["import", "--json", "crates/config/tests/import/ecosystem.json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(document["toml"].as_str().is_some_and(|toml| toml.contains("[units.api-0]")));

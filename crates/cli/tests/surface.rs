@@ -1,4 +1,4 @@
-//! What the executable says of itself, and how it refuses. Nothing here starts a supervisor.
+//! The help texts and the usage errors of the executable. No test here starts a supervisor.
 
 #![expect(clippy::disallowed_methods, reason = "a test starts the executable as a user would")]
 
@@ -31,10 +31,10 @@ fn every_verb_explains_itself() {
         assert!(verb == "attach" || text(&help.stdout).contains("--json"), "{verb} has no --json");
     }
     assert!(overview.contains("Exit codes"));
-    assert!(!overview.contains("supervisor  "), "the supervisor is not a verb for people");
+    assert!(!overview.contains("supervisor  "), "the supervisor is not a public verb");
 }
 
-/// X1: bad arguments name the place and what would be right; exit 2.
+/// X1: the error for a bad argument names it and a valid form; exit 2.
 #[test]
 fn bad_arguments_are_told() {
     for (arguments, expected) in [
@@ -68,7 +68,7 @@ fn bad_arguments_are_told() {
     }
 }
 
-/// X1: a home that cannot be used is named; `run` has its own code for it.
+/// X1: the error names a home that cannot be used; `run` has its own exit code for it.
 #[test]
 fn a_home_that_cannot_be_made_is_told() {
     if std::fs::create_dir_all("/proc/ostler").is_ok() {

@@ -12,19 +12,20 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// One connection. Questions are asked one after the other.
+/// One connection. It sends one request at a time.
 #[derive(Debug)]
 pub struct Client {
     reading: BufReader<UnixStream>,
     writing: UnixStream,
     next_id: u64,
     patience: Cell<Option<Duration>>,
-    /// Where a successor is found.
+    /// The home in which to look for a successor.
     place: Option<HomePaths>,
     replaced: u32,
 }
 
-/// A guardian whose supervisors crash one after the other waits ever longer. Whoever asks for something is told so.
+/// A guardian restarts a crashing supervisor after growing delays. A request waits no longer than this, and then
+/// fails.
 const SUCCESSOR_WITHIN: Duration = Duration::from_secs(60);
 
 impl Client {
@@ -40,20 +41,20 @@ impl Client {
         })
     }
 
-    /// Its questions are put again to the successor of a supervisor that goes away.
+    /// Sends requests again to the successor of a supervisor that ends.
     #[must_use]
     pub fn reconnecting(mut self, place: &HomePaths) -> Self {
         self.place = Some(place.clone());
         self
     }
 
-    /// How long to wait for an answer; without a limit if none is given.
+    /// The timeout for an answer; `None` is no limit.
     pub fn be_patient(&self, patience: Option<Duration>) -> Result<(), ClientError> {
         self.patience.set(patience);
         self.writing.set_read_timeout(patience).map_err(ClientError::Lost)
     }
 
-    /// Asks, without waiting for the response.
+    /// Sends a request without waiting for the response.
     pub fn ask<O: Operation>(&mut self, operation: &O) -> Result<u64, ClientError> {
         self.next_id += 1;
         let line = Request::line(self.next_id, operation).map_err(|_| ClientError::Unexpected)?;
@@ -63,14 +64,14 @@ impl Client {
 
     fn write_request(&mut self, line: &[u8]) -> Result<(), ClientError> {
         let Err(error) = self.writing.write_all(line) else { return Ok(()) };
-        // If it will not read to the end, it has said why.
+        // If the supervisor stopped reading, it may have sent a refusal.
         match self.next_response::<IgnoredAny>() {
             Err(ClientError::Refused(refusal)) => Err(ClientError::Refused(refusal)),
             Ok(_) | Err(_) => Err(ClientError::Lost(error)),
         }
     }
 
-    /// The next response, to whichever request.
+    /// Reads the next response, of any request.
     pub fn next_response<R: DeserializeOwned>(&mut self) -> Result<R, ClientError> {
         response(&self.next_line()?)
     }
@@ -78,14 +79,15 @@ impl Client {
     pub(crate) fn next_line(&mut self) -> Result<Vec<u8>, ClientError> {
         let mut line = Vec::new();
         self.reading.read_until(b'\n', &mut line).map_err(ClientError::Lost)?;
-        // Half a response is none: the supervisor that wrote it has gone.
+        // An incomplete response means that the supervisor has ended.
         if line.last() != Some(&b'\n') {
             return Err(ClientError::Lost(io::ErrorKind::UnexpectedEof.into()));
         }
         Ok(line)
     }
 
-    /// The response. If the supervisor ends before it has answered, its successor is asked, unless doing it twice does harm.
+    /// Calls an operation. If the supervisor ends before it answers, the request is sent to its successor, unless it
+    /// must not be repeated.
     pub fn call<O: Operation>(&mut self, operation: &O) -> Result<O::Response, ClientError> {
         let mut deaths = 0;
         loop {
@@ -99,7 +101,7 @@ impl Client {
         }
     }
 
-    /// Goes on with the successor of a supervisor that ended.
+    /// Continues with the successor of a supervisor that ended.
     fn replace(
         &mut self,
         may_repeat: bool,
@@ -120,7 +122,7 @@ impl Client {
         Ok(())
     }
 
-    /// How often a supervisor went away under a question that was then put to its successor.
+    /// How often a request was sent again to a successor.
     pub fn replaced(&self) -> u32 {
         self.replaced
     }
@@ -140,18 +142,18 @@ impl Client {
         .map(|_| ())
     }
 
-    /// Becomes readable when an answer comes.
+    /// Becomes readable when an answer arrives.
     pub fn waiting(&self) -> BorrowedFd<'_> {
         self.writing.as_fd()
     }
 
-    /// Begins to look at a run.
+    /// Starts to view a run.
     pub fn view(mut self, view: &runs::View) -> Result<View, ClientError> {
         let viewing = self.call(view)?;
         Ok(View::new(viewing, view.from, self.reading, self.writing))
     }
 
-    /// Gives everything `source` has to a run's standard input; returns how much it was.
+    /// Copies all of `source` to a run's standard input; returns the number of bytes.
     pub fn give(
         &mut self,
         run: &str,
@@ -191,7 +193,7 @@ impl Client {
     }
 }
 
-/// What a line says.
+/// Parses a response line.
 pub(crate) fn response<R: DeserializeOwned>(line: &[u8]) -> Result<R, ClientError> {
     let read: Response<R> = serde_json::from_slice(line).map_err(|_| ClientError::Unexpected)?;
     match (read.ok, read.error) {
@@ -201,7 +203,7 @@ pub(crate) fn response<R: DeserializeOwned>(line: &[u8]) -> Result<R, ClientErro
     }
 }
 
-/// What can be asked of units by name.
+/// The operations on units by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitAsk {
     Start,
@@ -209,7 +211,7 @@ pub enum UnitAsk {
     Restart,
 }
 
-/// It is there, but took longer than we wanted to wait.
+/// Whether the supervisor is there, but exceeded the timeout.
 fn is_impatience(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

@@ -7,16 +7,16 @@ use thiserror::Error;
 pub enum ClientError {
     #[error("no supervisor is running for {home}")]
     NotRunning { home: PathBuf },
-    #[error("the daemon of {home} was stopped meanwhile, and what it looked after was ended")]
+    #[error("the daemon of {home} was stopped during this request, and its runs were ended")]
     Stopped { home: PathBuf },
     #[error(
-        "the daemon of {home} is gone, and nobody starts it again; what it looked after may still run: `ostler runs` takes it up and shows it"
+        "the daemon of {home} has ended and nothing restarts it; its runs may still be alive: `ostler runs` starts the daemon again and shows them"
     )]
     Gone { home: PathBuf },
     #[error(transparent)]
     Untrusted(ostler_os::FolderRefused),
     #[error(
-        "the socket {socket} belongs to uid {owner}, you are uid {user}: nothing was sent; find out who put it there, and remove it"
+        "the socket {socket} belongs to uid {owner}, but you are uid {user}: nothing was sent; find out who created it, and remove it"
     )]
     ForeignSocket { socket: PathBuf, owner: u32, user: u32 },
     #[error(
@@ -27,22 +27,24 @@ pub enum ClientError {
     #[error("the supervisor could not be started: {report}")]
     StartFailed { report: String },
     #[error(
-        "the supervisor of {home} did not answer within {seconds} s; `ostler status` says whether it is being started again, crash.log there says why"
+        "the supervisor of {home} did not answer within {seconds} s; `ostler status` shows whether it is being restarted, crash.log in the home shows why"
     )]
     NoAnswer { home: PathBuf, seconds: u64 },
     #[error(
-        "the connection to the supervisor was lost; what it looks after may still run (`ostler runs`)"
+        "the connection to the supervisor was lost; its runs may still be alive (`ostler runs`)"
     )]
     Lost(#[source] io::Error),
     #[error(
-        "the supervisor went away while it gave input to run {run}: {given} bytes were sent to it, and how many of them the run got is not known; `ostler logs {run}` may show it"
+        "the supervisor ended while it wrote input to run {run}: {given} bytes were sent to it, but it is unknown how many the run received; `ostler logs {run}` may show it"
     )]
     InputUnknown { run: String, given: u64 },
     #[error(
-        "{deaths} supervisors of {home} ended while they were answering this request, so it is not sent again; `crash.log` there says why they ended, `ostler status` what runs now"
+        "{deaths} supervisors of {home} ended while they answered this request, so it is not sent again; `crash.log` in the home shows why they ended, `ostler status` shows what runs now"
     )]
     Deadly { home: PathBuf, deaths: u32 },
-    #[error("the supervisor answered something else than was asked; is it another version?")]
+    #[error(
+        "the supervisor sent an unexpected answer; it may have another version: see `ostler status`"
+    )]
     Unexpected,
     #[error("{}", .0.message)]
     Refused(WireError),

@@ -1,15 +1,15 @@
-//! Reading the journal to its end, a slice at a time.
+//! Reads the journal in slices.
 
 use crate::connection::Client;
 use crate::error::ClientError;
 use ostler_model::Entry;
 use ostler_ops::journal::Entries;
 
-/// Where a reader of the journal is. It may go on with another connection where the last one was lost.
+/// The position of a reader of the journal. It may continue on another connection.
 #[derive(Debug)]
 pub struct Journal {
     filter: Entries,
-    /// The number of the newest entry when reading began: what is written meanwhile is not chased.
+    /// The newest entry when reading began. Later entries are not read.
     until: Option<i64>,
     is_over: bool,
 }

@@ -1,10 +1,10 @@
-//! Two ways to talk to Ostler.
+//! Two clients for Ostler.
 //!
-//! [`app`] is for a program that Ostler runs: it registers, says when it is ready, sends heartbeats, and is told when
-//! to end. Take it with `default-features = false`; nothing else of Ostler is compiled then.
+//! [`app`] is for a program that Ostler runs: it registers, reports that it is ready, sends heartbeats, and receives
+//! stop requests. Use `default-features = false` to compile nothing else.
 //!
-//! The rest, behind the feature `door`, is for a program that asks Ostler to run something: it talks to a supervisor
-//! over its door, and starts one if there is none.
+//! The rest needs the feature `control-socket`. It is for a program that asks Ostler to run something: it connects to
+//! the supervisor's control socket, and starts a supervisor if there is none.
 
 pub mod app;
 
@@ -30,7 +30,7 @@ pub use start::{Found, HomePaths, RESENDS_MOST, Start, ask, connect, find, greet
 #[cfg(feature = "control-socket")]
 pub use viewing::{Frame, FrameSender, View};
 
-/// Compiles what the README shows.
+/// Compiles the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! Finding the supervisor of a home, or making one.
+//! Finds the supervisor of a home, or starts one.
 
 use crate::connection::{Client, response};
 use crate::error::ClientError;
@@ -15,34 +15,34 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The line of a response, or why there is none.
+/// The response line, or the error.
 type Answered = Result<Vec<u8>, ClientError>;
 /// Sends a request and returns its id.
 type SendRequest<'a> = &'a dyn Fn(&mut Client) -> Result<u64, ClientError>;
 
-/// Whether a supervisor may be started for this.
+/// Whether a supervisor may be started for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     IfNeeded,
     Never,
 }
 
-/// Where a supervisor is, and how one is made.
+/// The paths of a home, and how to start its supervisor.
 #[derive(Clone, Debug)]
 pub struct HomePaths {
     pub home: PathBuf,
-    /// Where it may be reached, the usual place first.
+    /// The possible sockets; the usual one is first.
     pub sockets: Vec<PathBuf>,
     pub log: PathBuf,
-    /// Our own executable.
+    /// The path of the `ostler` executable.
     pub program: PathBuf,
-    /// What its environment has beside ours.
+    /// Additional environment variables.
     pub environment: Vec<(&'static str, OsString)>,
     /// Called with the version of each supervisor that answers.
     pub met: fn(&str),
 }
 
-/// Who was there, or was made.
+/// Whether the supervisor was running or was started.
 #[derive(Debug)]
 pub enum Found {
     Running(Client),
@@ -52,10 +52,10 @@ pub enum Found {
 const WAIT_SECONDS: u64 = 15;
 const SILENT_MOST: u32 = 3;
 const STEP: Duration = Duration::from_millis(10);
-/// A supervisor that is being started again takes our call when it is there.
+/// A supervisor that is being restarted answers within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Connects to the supervisor; starts a guardian with one if nobody is there.
+/// Connects to the supervisor; starts a guardian and a supervisor if none is running.
 pub fn connect(place: &HomePaths, start: Start) -> Result<Client, ClientError> {
     match find(place, start)? {
         Found::Running(client) | Found::Started(client) => Ok(client),
@@ -83,8 +83,8 @@ pub fn find(place: &HomePaths, start: Start) -> Result<Found, ClientError> {
     })
 }
 
-/// The one that follows a supervisor that went away, within this time. Nobody is started for it: it may have been
-/// stopped.
+/// Connects to the successor of a supervisor that ended, within this time. It starts none, because the daemon may have
+/// been stopped.
 pub(crate) fn successor(
     place: &HomePaths,
     within: Option<Duration>,
@@ -110,12 +110,12 @@ pub(crate) fn successor(
     }
 }
 
-/// How often a request is sent to the successor of a supervisor that ended while it was answering it. If the
-/// request itself ended them, one more would end too, and whatever it supervises would wait meanwhile.
+/// How often a request is sent again after a supervisor ended while it answered. The request itself may be the cause,
+/// and each further crash delays the restart of the supervised programs.
 pub const RESENDS_MOST: u32 = 1;
 
-/// One request that may be sent twice, and its response. It is sent together with the greeting, and to a successor only
-/// after that has answered its own greeting.
+/// Sends one request that may be repeated, and returns its response. The request is sent together with the greeting. A
+/// successor gets the request only after it has answered the greeting.
 pub fn ask<O: Operation>(
     place: &HomePaths,
     start: Start,
@@ -152,7 +152,7 @@ fn ask_line(place: &HomePaths, start: Start, question: SendRequest<'_>) -> Answe
     reached.and_then(|(answer, _)| answer)
 }
 
-/// A supervisor that had no room for us.
+/// The refusal of a supervisor that has too many connections.
 fn busy(answer: &Answered) -> Option<WireError> {
     const REFUSAL_MOST: usize = 4 << 10;
     let line = answer.as_ref().ok().filter(|line| line.len() <= REFUSAL_MOST)?;
@@ -162,7 +162,7 @@ fn busy(answer: &Answered) -> Option<WireError> {
     }
 }
 
-/// One that is there and had no room for us all the time says so better than that it did not answer.
+/// A refusal explains more than a timeout.
 fn or_refusal(error: ClientError, refusal: &Cell<Option<WireError>>) -> ClientError {
     match (error, refusal.take()) {
         (ClientError::NoAnswer { .. }, Some(refusal)) => ClientError::Refused(refusal),
@@ -170,10 +170,10 @@ fn or_refusal(error: ClientError, refusal: &Cell<Option<WireError>>) -> ClientEr
     }
 }
 
-/// What became of a request.
+/// The outcome of a request.
 enum RequestOutcome {
     Answered(Answered),
-    /// Nobody was there to get it.
+    /// No supervisor received it.
     NotSent,
     /// It was sent, and the connection ended before the answer.
     Lost,
@@ -185,7 +185,7 @@ enum StartedBy {
     Theirs,
 }
 
-/// What the supervisor of this place says to our `call`.
+/// Runs `call` until a supervisor answers; starts one if allowed.
 fn reach<T>(
     place: &HomePaths,
     start: Start,
@@ -204,32 +204,32 @@ fn reach<T>(
         if !matches!(ostler_os::take_lock(&home.join("lock")), Ok(None)) {
             return Err(ClientError::NotRunning { home });
         }
-        // It has an owner: the supervisor died under our call, and another is on its way.
+        // A guardian holds the lock: the supervisor ended during the call, and a new one is starting.
         if ostler_os::mono_ms() >= patient_until {
             return Err(ClientError::NoAnswer { home, seconds: PATIENCE.as_secs() });
         }
         ostler_os::nap(STEP);
     }
-    // Several callers may do this at once: the lock of the home decides whose guardian stays.
+    // Several clients may do this at the same time; the home's lock decides which guardian stays.
     let deadline = ostler_os::mono_ms() + WAIT_SECONDS * 1_000;
     let mut silent = 0;
     while ostler_os::mono_ms() < deadline {
         let run_of_pid = match launch(place)?.as_str() {
             "ready" => StartedBy::Ours,
             "owned" => StartedBy::Theirs,
-            // It died without a word; the next may not, and if it does, that is said.
+            // It ended without a report; try again, and report the failure if it happens again.
             "" if silent < SILENT_MOST => {
                 silent += 1;
                 continue;
             }
             "" => {
                 let log = place.log.display();
-                let report = format!("it ended without a word; its log is {log}");
+                let report = format!("it ended without an error message; its log is {log}");
                 return Err(ClientError::StartFailed { report });
             }
             report => return Err(ClientError::StartFailed { report: report.to_owned() }),
         };
-        // The owner may still be about to open its door, or be just closing it.
+        // The owner may be about to open its socket, or to close it.
         for _ in 0..20 {
             if let Some(answer) = call()? {
                 return Ok((answer, run_of_pid));
@@ -240,7 +240,7 @@ fn reach<T>(
     Err(ClientError::NoAnswer { home: place.home.clone(), seconds: WAIT_SECONDS })
 }
 
-/// A folder that is not there yet is made by whoever starts the daemon.
+/// If the folder does not exist, the daemon creates it.
 fn trust(folder: &Path) -> Result<(), ClientError> {
     match ostler_os::trust_folder(folder) {
         Err(ostler_os::FolderRefused::Unseen { source, .. })
@@ -252,8 +252,8 @@ fn trust(folder: &Path) -> Result<(), ClientError> {
     }
 }
 
-/// A connection to a socket of this user, in a folder that nobody else can write. Who is at the other side is known
-/// before anything is sent: a request holds the caller's environment.
+/// Connects to a socket of this user, in a folder that only this user can write. The peer is checked before anything
+/// is sent, because a request contains the caller's environment.
 fn open(sockets: &[PathBuf]) -> Result<Option<Client>, ClientError> {
     let user = ostler_os::user_id();
     for socket in sockets {
@@ -276,8 +276,8 @@ fn open(sockets: &[PathBuf]) -> Result<Option<Client>, ClientError> {
     Ok(None)
 }
 
-/// A supervisor that answers in this time: one that is just going away may still take a connection, and
-/// one that is dead may have left its door open for its successor.
+/// Returns a supervisor that answers within this time. One that is ending may still accept a connection, and one that
+/// has ended may have left its socket open for its successor.
 pub fn greet(
     sockets: &[PathBuf],
     patience: Duration,
@@ -288,7 +288,7 @@ pub fn greet(
     })
 }
 
-/// What became of a greeting.
+/// The outcome of a greeting.
 enum Greeting {
     Answered(Box<(Client, Pong)>),
     Refused(WireError),
@@ -307,7 +307,7 @@ fn try_greet(sockets: &[PathBuf], patience: Duration) -> Result<Greeting, Client
     })
 }
 
-/// A greeting and a request at once. Whatever is answered first shows that somebody is there.
+/// Sends a greeting and a request together. The first answer shows that a supervisor is there.
 fn put(
     place: &HomePaths,
     question: SendRequest<'_>,
@@ -330,7 +330,7 @@ fn put(
     }
 }
 
-/// The supervisor's version, if a line answers the greeting and does not refuse it.
+/// The supervisor's version, if the line is the answer to the greeting.
 fn greeted(line: &[u8], greeting: u64) -> Option<String> {
     #[derive(Deserialize)]
     struct Greeted {
@@ -340,7 +340,7 @@ fn greeted(line: &[u8], greeting: u64) -> Option<String> {
     read.ok.filter(|_| read.id == greeting).map(|greeted| greeted.version)
 }
 
-/// The same in two steps.
+/// Sends the request after the greeting is answered.
 fn put_after_greeting(
     sockets: &[PathBuf],
     question: SendRequest<'_>,
@@ -362,14 +362,12 @@ fn judged(answer: Answered) -> RequestOutcome {
     }
 }
 
-/// Starts one and returns what it reports: `ready`, `owned` by another, or what went wrong.
+/// Starts a guardian and returns its report: `ready`, `owned` by another guardian, or an error.
 fn launch(place: &HomePaths) -> Result<String, ClientError> {
     let failed = |what: &Path| {
         let what = what.display().to_string();
         move |error: io::Error| ClientError::StartFailed {
-            report: format!(
-                "{what}: {error}; set OSTLER_HOME to a folder of yours that can be written"
-            ),
+            report: format!("{what}: {error}; set OSTLER_HOME to a folder that you can write"),
         }
     };
     let HomePaths { home, log, program, .. } = place;
@@ -403,13 +401,13 @@ mod tests {
 
     const HALF: &str = r#"{"id":2,"ok":[{"na"#;
 
-    /// What is heard from a door at which each caller in turn is told these lines, and then no more.
+    /// The client's result if the server sends these lines to each connection in turn, and then closes it.
     fn description(
         callers: &'static [&'static [&'static str]],
     ) -> Result<Vec<Sample>, ClientError> {
         let home = tempfile::tempdir().expect("a folder");
         let socket = home.path().join("ostler.sock");
-        let door = UnixListener::bind(&socket).expect("a door");
+        let door = UnixListener::bind(&socket).expect("a socket");
         let place = HomePaths {
             home: home.path().to_owned(),
             sockets: vec![socket],
@@ -421,15 +419,15 @@ mod tests {
                 MET.with(|met| met.set(met.get() + 1));
             },
         };
-        // Whose supervisor died has an owner still.
+        // The guardian still holds the lock, so the home is not free.
         let owner = ostler_os::take_lock(&home.path().join("lock")).expect("a lock");
         std::thread::spawn(move || {
             for lines in callers {
-                let (stream, _) = door.accept().expect("a caller");
+                let (stream, _) = door.accept().expect("a connection");
                 let mut asked = BufReader::new(stream.try_clone().expect("a stream")).lines();
                 for line in *lines {
-                    // A successor is greeted before it is asked.
-                    asked.next().expect("a question").expect("a line");
+                    // A successor gets the greeting before the request.
+                    asked.next().expect("a request").expect("a line");
                     write!(&stream, "{line}").expect("a listener");
                 }
             }
@@ -453,7 +451,7 @@ mod tests {
     #[test]
     fn a_request_is_sent_once_more_to_the_successor_of_one_that_ended_over_it() {
         assert!(description(&[&[PONG], &[PONG, NOTHING]]).is_ok());
-        // One that ends at the greeting has not been asked.
+        // A supervisor that ends at the greeting did not get the request.
         assert!(description(&[&[PONG], &[], &[], &[PONG, NOTHING]]).is_ok());
     }
 

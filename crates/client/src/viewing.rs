@@ -8,7 +8,7 @@ use ostler_ops::wire::{FrameKind, Gap, TimeMark, WireError};
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// What a viewer is shown.
+/// A frame for the viewer.
 #[derive(Debug)]
 pub enum Frame<'a> {
     Stdout(&'a [u8]),
@@ -16,7 +16,7 @@ pub enum Frame<'a> {
     Gap(Gap),
     Time(TimeMark),
     Ended(RunResult),
-    /// There is nothing more for now.
+    /// There is nothing more at the moment.
     Caught,
     Error(WireError),
 }
@@ -28,9 +28,9 @@ pub struct View {
     writing: UnixStream,
     kind: FrameKind,
     payload: Vec<u8>,
-    /// Behind the last byte of the log that was shown.
+    /// The end of the log that was shown.
     offset: u64,
-    /// The first that is shown is a picture, not part of the log.
+    /// The first frame is a screen image, not a part of the log.
     is_picture_next: bool,
 }
 
@@ -52,12 +52,12 @@ impl View {
         }
     }
 
-    /// Where another view would have to begin to go on.
+    /// The offset at which another view would continue.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// For another thread, to type and resize.
+    /// Returns a sender for input and resizes, for another thread.
     pub fn sender(&self) -> Result<FrameSender, ClientError> {
         Ok(FrameSender { writing: self.writing.try_clone().map_err(ClientError::Lost)? })
     }
@@ -90,7 +90,7 @@ impl View {
         Ok(())
     }
 
-    /// The frame that came last.
+    /// The last frame.
     pub fn frame(&self) -> Result<Frame<'_>, ClientError> {
         let payload = &self.payload;
         fn json<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ClientError> {
@@ -137,12 +137,12 @@ impl FrameSender {
         self.send(FrameKind::Detach, &[])
     }
 
-    /// Ends the view for both directions.
+    /// Ends both directions of the view.
     pub fn close(&mut self) -> io::Result<()> {
         self.writing.shutdown(std::net::Shutdown::Both)
     }
 
-    /// One write a frame, so that two senders do not mix.
+    /// Writes each frame in one call, so that two senders do not mix.
     fn send(&mut self, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
         let mut frame = Vec::with_capacity(FrameKind::HEADER + payload.len());
         frame.extend_from_slice(&kind.header(payload.len()));

@@ -1,7 +1,7 @@
-//! A list of agents that somebody else keeps: each one in it is a container to watch. The list is an object by the
-//! containers' names; what an agent is made from is in its manifest, `<repos>/<repo>/<agent>/manifest.json`.
+//! The list of agents that another program maintains: each agent is a container to watch. The list is an object keyed
+//! by container name. An agent's manifest is `<repos>/<repo>/<agent>/manifest.json`.
 //!
-//! What is wrong with one agent is that agent's trouble; the others go on.
+//! An error in one agent does not affect the others.
 
 use crate::app::{Unread, open};
 use crate::container::{ENGINE_VARIABLES, is_name, make_container_run};
@@ -63,7 +63,7 @@ struct Port {
 }
 
 impl Reader<'_> {
-    /// Every agent of the list, and the unit that follows it.
+    /// One unit per agent of the list, and the unit that follows the list.
     pub fn agents(&mut self, table: &AgentsTable, defaults: &UnitTable) -> Vec<UnitSpec> {
         let folder = self.findings.file.parent().unwrap_or(Path::new(".")).to_owned();
         let at = |own: &Option<Text>, usual: &str| {
@@ -73,8 +73,9 @@ impl Reader<'_> {
         let mut units = vec![self.follower()];
         for (name, record) in self.listed(&file) {
             if name == FOLLOWER || !is_unit_name(&name) {
-                let message = format!("{name:?} cannot be a unit's name");
-                let hint = Some("letters, digits, and - _ . inside; at most 64 of them".to_owned());
+                let message = format!("{name:?} is not a valid unit name");
+                let hint =
+                    Some("use letters, digits, and - _ . inside; at most 64 characters".to_owned());
                 self.elsewhere.push(Problem { file: file.clone(), place: None, message, hint });
                 continue;
             }
@@ -83,18 +84,18 @@ impl Reader<'_> {
         units
     }
 
-    /// One that is not there yet has nobody in it.
+    /// A list that does not exist yet is empty.
     fn listed(&mut self, file: &Path) -> BTreeMap<String, Value> {
         let wrong = |message: String| Problem {
             file: file.to_owned(),
             place: None,
             message,
-            hint: Some("an object of agents by the names of their containers".to_owned()),
+            hint: Some("expected an object of agents, keyed by container name".to_owned()),
         };
         if !file.exists() {
             return BTreeMap::new();
         }
-        // It is found beside the file that asks for it, and may be another user's all the same.
+        // The list lies next to the file that names it, but may belong to another user.
         if let Some(why) = self.distrust(file) {
             self.elsewhere.push(wrong(why));
             return BTreeMap::new();
@@ -102,7 +103,7 @@ impl Reader<'_> {
         let text = match open(file) {
             Ok(text) => text,
             Err(Unread::Closed(why)) => {
-                self.elsewhere.push(wrong(format!("it cannot be read: {why}")));
+                self.elsewhere.push(wrong(format!("the list cannot be read: {why}")));
                 return BTreeMap::new();
             }
             Err(Unread::Bad(problem)) => {
@@ -152,7 +153,7 @@ impl Reader<'_> {
         spec
     }
 
-    /// Ourselves, in the unit's place: the list is looked at again and again, and declared as it is then.
+    /// The follower runs this program. It reads the list repeatedly and declares the units that are in it.
     fn follower(&mut self) -> UnitSpec {
         let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("ostler"));
         let words = [own, "follow-agents".into(), self.findings.file.to_owned()];
@@ -181,13 +182,13 @@ struct Described {
 
 fn described(name: &str, record: Value, repos: &Path) -> Result<Described, String> {
     if !is_name(name) {
-        return Err(format!("{name:?} cannot be a container's name"));
+        return Err(format!("{name:?} is not a valid container name"));
     }
     let record: Record =
         serde_json::from_value(record).map_err(|error| format!("agent {name:?}: {error}"))?;
     for part in [&record.repo_name, &record.agent_name] {
         if !is_script(part) {
-            return Err(format!("agent {name:?}: {part:?} cannot be the name of a folder"));
+            return Err(format!("agent {name:?}: {part:?} is not a valid folder name"));
         }
     }
     let folder = repos.join(&record.repo_name).join(&record.agent_name);
@@ -206,7 +207,7 @@ fn made_from(manifest: &AgentManifest, record: &Record, folder: &Path) -> Contai
     let mut volumes: Vec<String> =
         binds.iter().map(|bind| format!("{}:{}", bind.source, bind.target)).collect();
     if !binds.iter().any(|bind| bind.target == "/code") {
-        // Where its scripts are.
+        // The agent's scripts are here.
         let code = Some(folder.join("code")).filter(|code| code.is_dir());
         let code = code.unwrap_or_else(|| folder.to_owned());
         volumes.push(format!("{}:/code", code.display()));

@@ -1,4 +1,4 @@
-//! When a unit is ready, whether it is healthy, and how it says that it lives.
+//! Readiness checks, health checks and heartbeats.
 
 use crate::file::{HealthTable, HeartbeatTable, ReadyTable};
 use crate::located::Located;
@@ -13,8 +13,8 @@ const DEFAULT_REGISTER_MS: u64 = 30_000;
 impl Reader<'_> {
     pub fn ready(&mut self, table: &ReadyTable, at: Range<usize>) -> Option<ReadySpec> {
         if let Some(register) = &table.register {
-            let hint = "take it out, or name the app's manifest";
-            self.findings.add(register.span(), "only an app registers", hint);
+            let hint = "remove register, or name the app's manifest";
+            self.findings.add(register.span(), "register needs an app", hint);
         }
         self.expected(table.expect.as_ref(), table.http.is_some());
         let checks = named(table);
@@ -23,20 +23,20 @@ impl Reader<'_> {
         Some(ReadySpec { check, timeout_ms })
     }
 
-    /// An app says itself that it is ready; how long that may take is all there is to say.
+    /// An app reports its own readiness, so only the two timeouts can be set.
     pub fn app_ready(&mut self, table: Option<&Located<ReadyTable>>) -> (Option<ReadySpec>, u64) {
         let usual = ReadySpec { check: Check::App, timeout_ms: DEFAULT_READY_MS };
         let Some(table) = table else { return (Some(usual), DEFAULT_REGISTER_MS) };
         if table.names_a_check() {
-            let description = "an app says itself when it is ready: it calls app.ready";
+            let description = "an app reports its own readiness with app.ready";
             let hint = "keep only ready = { register = \"30s\", timeout = \"60s\" }";
             self.findings.add(table.span(), description, hint);
         }
         let timeout_ms = self.ready_timeout(table, table.span()).unwrap_or(DEFAULT_READY_MS);
         let register_ms = table.register.as_ref().map_or(DEFAULT_REGISTER_MS, |own| own.0);
         if register_ms == 0 {
-            let description = "a time of 0 is over before anything can register";
-            self.findings.add(table.span(), description, "leave register out for 30s");
+            let description = "register must be more than 0";
+            self.findings.add(table.span(), description, "remove register to use 30s");
         }
         (Some(ReadySpec { timeout_ms, ..usual }), register_ms)
     }
@@ -44,8 +44,8 @@ impl Reader<'_> {
     fn ready_timeout(&mut self, table: &ReadyTable, at: Range<usize>) -> Option<u64> {
         let timeout_ms = table.timeout.map_or(DEFAULT_READY_MS, |timeout| timeout.0);
         if timeout_ms == 0 {
-            let description = "a timeout of 0 is over before anything can be ready";
-            self.findings.add(at, description, "leave timeout out for 60s");
+            let description = "timeout must be more than 0";
+            self.findings.add(at, description, "remove timeout to use 60s");
             return None;
         }
         Some(timeout_ms)
@@ -74,7 +74,7 @@ impl Reader<'_> {
         ];
         if let Some((key, _)) = zero.into_iter().find(|(_, value)| *value == 0) {
             let description = format!("{key} of a health check must be more than 0");
-            self.findings.add(at, description, "leave out health to have none");
+            self.findings.add(at, description, "remove health to have no check");
             return None;
         }
         Some(spec)
@@ -82,12 +82,8 @@ impl Reader<'_> {
 
     fn expected(&mut self, expect: Option<&Located<ExpectWord>>, is_http: bool) {
         if let Some(expect) = expect.filter(|_| !is_http) {
-            let hint = "add http = \"http://127.0.0.1:8080/health\", or take expect out";
-            self.findings.add(
-                expect.span(),
-                "only an answer to http is expected to say something",
-                hint,
-            );
+            let hint = "add http = \"http://127.0.0.1:8080/health\", or remove expect";
+            self.findings.add(expect.span(), "expect needs http", hint);
         }
     }
 
@@ -96,14 +92,14 @@ impl Reader<'_> {
             return checks.pop();
         }
         let description = match checks.len() {
-            0 => "what to check is missing here".to_owned(),
-            many => format!("{many} ways to check are too many"),
+            0 => "the check is missing".to_owned(),
+            many => format!("only one check is allowed, found {many}"),
         };
-        self.findings.add(at, description, format!("exactly one of {words}"));
+        self.findings.add(at, description, format!("write exactly one of {words}"));
         None
     }
 
-    /// What it says, over what holds without it.
+    /// The heartbeat of the unit over the defaults.
     pub fn heartbeat(
         &mut self,
         table: Option<&Located<HeartbeatTable>>,
@@ -123,11 +119,11 @@ impl Reader<'_> {
             None => base.timeout_ms,
         };
         if misses == 0 {
-            let description = "misses of a heartbeat must be more than 0";
-            self.findings.add(table.span(), description, "leave it out for 3");
+            let description = "misses must be more than 0";
+            self.findings.add(table.span(), description, "remove misses to use 3");
         } else if timeout_ms < interval_ms {
-            let description = "its timeout is shorter than the interval between two heartbeats";
-            let hint = format!("leave timeout out for {misses} times the interval");
+            let description = "timeout is shorter than the interval between two heartbeats";
+            let hint = format!("remove timeout to use {misses} times the interval");
             self.findings.add(table.span(), description, hint);
         }
         Some(HeartbeatSpec { interval_ms, timeout_ms, misses })
@@ -142,7 +138,7 @@ fn http(url: Option<&HttpUrl>, expect: Option<&Located<ExpectWord>>) -> Option<C
     })
 }
 
-/// Everything that is named to be checked.
+/// All checks that the table names.
 fn named(table: &ReadyTable) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
     checks.extend(http(table.http.as_ref(), table.expect.as_ref()));

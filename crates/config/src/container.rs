@@ -1,4 +1,4 @@
-//! What a unit says of its container.
+//! The container of a unit.
 
 use crate::file::UnitTable;
 use crate::probes::{self, AgentManifest, ManifestError, Probe};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const FOREVER_MS: u64 = u64::MAX / 4;
 
-/// What the way to an engine is told by.
+/// Environment variables that select the container engine.
 pub const ENGINE_VARIABLES: [&str; 6] = [
     "CONTAINER_HOST",
     "CONTAINER_RUNTIME",
@@ -42,13 +42,13 @@ impl Reader<'_> {
             let (host, inside) = match volume.0.split_once(':') {
                 Some((host, inside)) if inside.starts_with('/') => (host, inside),
                 _ => {
-                    let description = format!("{:?} is no volume", volume.0);
+                    let description = format!("{:?} is not a volume", volume.0);
                     let hint = "write \"host/path:/inside\" or \"host/path:/inside:ro\"";
                     self.findings.add(volume.span(), description, hint);
                     return None;
                 }
             };
-            // A name without a slash is the engine's own volume.
+            // A name without a slash is a named volume of the engine.
             let host = if host.contains('/') || host.starts_with('.') {
                 resolve(&folder, host).display().to_string()
             } else {
@@ -62,13 +62,13 @@ impl Reader<'_> {
                 return Some(port.0.to_string());
             }
             let hint = "write \"8080:80\", \"127.0.0.1:8080:80\" or \"53:53/udp\"";
-            self.findings.add(port.span(), format!("{:?} is no port", port.0), hint);
+            self.findings.add(port.span(), format!("{:?} is not a port", port.0), hint);
             None
         });
         let ports = ports.collect();
         if let Some(name) = table.container_name.as_ref().filter(|name| !is_name(&name.0)) {
-            let hint = "two or more letters, digits, and _ . - after the first";
-            let description = format!("{:?} cannot be a container's name", name.0);
+            let hint = "use two or more letters, digits, and _ . - after the first character";
+            let description = format!("{:?} is not a valid container name", name.0);
             self.findings.add(name.span(), description, hint);
         }
         Some(ContainerSpec {
@@ -89,21 +89,25 @@ impl Reader<'_> {
         })
     }
 
-    /// Whoever names an image wants a container.
+    /// A unit that names an image must be a container.
     pub fn no_container(&mut self, name: &str, table: &UnitTable, at: Range<usize>) {
-        let hint = "add backend = \"container\", or take it out";
+        let hint = "add backend = \"container\", or remove the key";
         if table.image.is_some() {
-            let description = format!("unit {name:?} has an image and is no container");
+            let description = format!("unit {name:?} has an image but is not a container");
             self.findings.add(at, description, hint);
         }
         for (key, list) in [("volumes", &table.volumes), ("ports", &table.ports)] {
             if let Some(first) = list.iter().flatten().next() {
-                self.findings.add(first.span(), format!("only a container has {key}"), hint);
+                self.findings.add(
+                    first.span(),
+                    format!("{key} needs backend = \"container\""),
+                    hint,
+                );
             }
         }
     }
 
-    /// What is wrong with a manifest is its own unit's trouble, beside a name that may not be.
+    /// Errors in a manifest affect only its own unit, except a script name that is not allowed.
     fn agent_manifest(&mut self, table: &UnitTable) -> (AgentManifest, Option<String>) {
         let Some(path) = &table.manifest else { return (AgentManifest::default(), None) };
         let folder = self.findings.file.parent().unwrap_or(Path::new("."));
@@ -111,14 +115,14 @@ impl Reader<'_> {
             Ok(manifest) => (manifest, None),
             Err(ManifestError::Syntax(why)) => (AgentManifest::default(), Some(why)),
             Err(ManifestError::Name(why)) => {
-                let hint = "the script's name alone, like \"liveness.sh\"";
+                let hint = "write only the script's file name, for example \"liveness.sh\"";
                 self.findings.add(path.span(), why, hint);
                 (AgentManifest::default(), None)
             }
         }
     }
 
-    /// A container has what its manifest says of its health, and its engine's word that it runs.
+    /// The manifest gives the health checks; the engine's shim reports that the container runs.
     pub fn contained(&mut self, table: &UnitTable, container: ContainerSpec, spec: &mut UnitSpec) {
         if spec.health.is_none() {
             let (manifest, _) = self.agent_manifest(table);
@@ -128,20 +132,20 @@ impl Reader<'_> {
     }
 }
 
-/// The same for whatever describes it.
+/// Makes the unit run this container.
 pub(crate) fn make_container_run(container: ContainerSpec, spec: &mut UnitSpec) {
     if !container.scripts.is_empty() && spec.liveness_backoff.is_none() {
         spec.liveness_backoff = Some(RestartPolicy::preset(Preset::Crashloop).backoff);
     }
     if spec.ready.is_none() {
-        // Its shim says when it runs. An engine that is away is waited for, however long that takes.
+        // The shim reports when the container runs. If the engine is unavailable, the wait has no timeout.
         let check = container.readiness.as_ref().map_or(Check::Notify, |own| own.check.clone());
         spec.ready = Some(ReadySpec { check, timeout_ms: FOREVER_MS });
     }
     spec.container = Some(Arc::new(container));
 }
 
-/// What engines take.
+/// The names that engines accept.
 pub(crate) fn is_name(name: &str) -> bool {
     name.len() > 1
         && name.len() <= 128

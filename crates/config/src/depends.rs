@@ -1,4 +1,4 @@
-//! Whether units can depend on each other as they say.
+//! Checks the dependencies between units.
 
 use crate::file::ConfigFile;
 use crate::order::waves;
@@ -7,7 +7,7 @@ use crate::resolve::Reader;
 use std::collections::BTreeSet;
 
 impl Reader<'_> {
-    /// Those it depends on exist, and nobody waits for himself.
+    /// Checks that every dependency exists, and that there is no cycle.
     pub fn check_order(&mut self, parsed: &ConfigFile, agents: &[String]) {
         let own = parsed.units.keys().map(|name| name.as_str());
         let names: BTreeSet<&str> = own.chain(agents.iter().map(String::as_str)).collect();
@@ -19,7 +19,7 @@ impl Reader<'_> {
                     continue;
                 }
                 is_whole = false;
-                // An agent that left its list may come back; nobody is ended for that.
+                // An agent removed from its list may come back, so the units that depend on it are not stopped.
                 if may_come {
                     continue;
                 }
@@ -28,11 +28,11 @@ impl Reader<'_> {
                     names.iter().copied().filter(|_| !self.findings.is_full()),
                 ) {
                     Some(word) => format!("did you mean {word:?}?"),
-                    None => format!("units here: {}", named(names.iter().copied())),
+                    None => format!("known units: {}", named(names.iter().copied())),
                 };
                 let description = match &parsed.agents {
                     Some(_) => format!(
-                        "there is no unit {:?}, neither here nor in the list of agents",
+                        "there is no unit {:?}, neither in this file nor in the list of agents",
                         needed.as_str()
                     ),
                     None => format!("there is no unit {:?}", needed.as_str()),
@@ -52,7 +52,7 @@ impl Reader<'_> {
             })
             .collect();
         let Err(circle) = waves(&needs) else { return };
-        // The place is where the first names the second.
+        // The message points at the place where the first unit names the second.
         let [first, second, ..] = circle.as_slice() else { return };
         let (_, table) = match parsed.units.iter().find(|(name, _)| name.as_str() == first) {
             Some(found) => found,
@@ -62,10 +62,10 @@ impl Reader<'_> {
         let span = named.find(|needed| needed.as_str() == second).map_or(0..0, |at| at.span());
         if first == second {
             let description = format!("unit {first:?} depends on itself");
-            self.findings.add(span, description, "take it out of its own depends_on");
+            self.findings.add(span, description, "remove it from its own depends_on");
             return;
         }
-        let description = format!("these units wait for each other: {}", circle.join(" -> "));
-        self.findings.add(span, description, "take one of them out of depends_on");
+        let description = format!("dependency cycle: {}", circle.join(" -> "));
+        self.findings.add(span, description, "remove one of these dependencies");
     }
 }

@@ -1,5 +1,4 @@
-//! What may be said in two ways. Read by hand: serde's own way to try one after the other forgets what was
-//! wrong, and where.
+//! Values with two forms. They are read by hand: serde's untagged enums lose the error and its position.
 
 use crate::file::{ScheduleTable, UrlTable};
 use crate::scalars::{Command, Cron};

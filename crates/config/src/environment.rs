@@ -1,6 +1,6 @@
-//! A unit's variables: what it has without being told, and those of an `env_file`.
+//! A unit's environment variables: the inherited ones, and those of an `env_file`.
 
-/// Taken over unless `inherit_env` says otherwise: what almost every program needs and no secret is kept in.
+/// Variables inherited by default: almost every program needs them, and none holds a secret.
 pub(crate) const INHERITED: &[&str] = &[
     "PATH",
     "HOME",
@@ -14,7 +14,7 @@ pub(crate) const INHERITED: &[&str] = &[
     "XDG_RUNTIME_DIR",
 ];
 
-/// `NAME=value` lines; `#` begins a comment, quotes around a value are taken off.
+/// Parses `NAME=value` lines. `#` begins a comment; quotes around a value are removed.
 pub(crate) fn variables(text: &str) -> Result<Vec<(String, String)>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut found = Vec::new();
@@ -24,7 +24,7 @@ pub(crate) fn variables(text: &str) -> Result<Vec<(String, String)>, String> {
             continue;
         }
         let line = line.strip_prefix("export ").unwrap_or(line);
-        let wrong = || format!("its line {number} is not NAME=value");
+        let wrong = || format!("line {number} is not NAME=value");
         let (name, value) = line.split_once('=').ok_or_else(wrong)?;
         let (name, value) = (name.trim(), value.trim());
         if name.is_empty() || line.contains('\0') {
@@ -51,9 +51,6 @@ mod tests {
             read,
             Ok(vec![pair("A", "1"), pair("B", "two words"), pair("C", "="), pair("D", "")])
         );
-        assert_eq!(
-            variables("A=1\nwhat is this\n"),
-            Err("its line 2 is not NAME=value".to_owned())
-        );
+        assert_eq!(variables("A=1\nwhat is this\n"), Err("line 2 is not NAME=value".to_owned()));
     }
 }

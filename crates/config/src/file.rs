@@ -1,4 +1,4 @@
-//! The shape of the file.
+//! The tables of `ostler.toml`.
 
 use crate::either::{HookTarget, ScheduleWord};
 use crate::located::Located;
@@ -12,176 +12,176 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What `ostler.toml` may say.
+/// The keys of `ostler.toml`.
 #[derive(Debug, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(title = "ostler.toml")]
 pub struct ConfigFile {
-    /// About the daemon itself.
+    /// Settings of the daemon itself.
     pub supervisor: SupervisorTable,
-    /// Any key of a unit: what a unit does not say itself.
+    /// Default keys for every unit of this file; a key in a unit replaces the one here, and env is merged.
     pub defaults: UnitTable,
-    /// Who is told.
+    /// Commands or URLs to notify when the condition of a unit changes.
     pub hooks: HookTable,
-    /// A list of agents that another program keeps: each is a container to watch.
+    /// A list of agent containers that another program maintains; each agent in it becomes a unit.
     pub agents: Option<AgentsTable>,
-    /// The watchdog chain: agents in terminals, and who looks after them.
+    /// The watchdog: agents in terminals, and the rules for nudging and restarting them.
     pub patrol: Option<PatrolTable>,
-    /// How many of their members run at once, by name. Units name their pool, and so does `ostler run --pool`.
+    /// Pools by name; a pool limits how many of its units and runs execute at once.
     #[schemars(with = "BTreeMap<String, PoolTable>")]
     pub pools: BTreeMap<Located<String>, PoolTable>,
-    /// What runs, by name.
+    /// The units (supervised programs), by name.
     #[schemars(with = "BTreeMap<String, UnitTable>")]
     pub units: BTreeMap<Located<String>, UnitTable>,
 }
 
-/// A pool: whoever of its members may not start now is queued, and started in the order in which they came.
+/// A pool. A member that may not start yet is queued; queued members start in the order in which they arrived.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoolTable {
-    /// How many members run at once; without a limit if it is left out.
+    /// Maximum number of members that run at once; default: no limit.
     pub max: Option<Located<u32>>,
-    /// A member is started only while this much memory is free.
+    /// Start a member only while at least this much memory is free; default: no check.
     pub min_free_memory: Option<Size>,
-    /// No member is started while tasks of the machine wait for memory for a larger share of their time; by default 20%,
-    /// and 0 is off.
+    /// Start no member while memory pressure (PSI some avg10) is above this; default 20%, 0 disables the check.
     pub max_pressure: Option<Percent>,
 }
 
-/// Containers that are listed elsewhere. The list is followed: who is new in it is started, who is gone from it is no
-/// longer watched, and runs on.
+/// A list of agent containers in another file. An agent added to the list is started. An agent removed from it is no
+/// longer watched, and its container keeps running.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentsTable {
-    /// The list; by default .ploinky/agents.json.
+    /// Path of the list; default .ploinky/agents.json.
     pub file: Option<Text>,
-    /// Where <repo>/<agent>/manifest.json is; by default .ploinky/repos.
+    /// Folder that holds <repo>/<agent>/manifest.json; default .ploinky/repos.
     pub repos: Option<Text>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SupervisorTable {
-    /// Where HTTP is spoken, on this machine alone; "" turns it off.
+    /// Loopback address on which the daemon serves HTTP; "" disables HTTP.
     pub http: Option<HttpListen>,
-    /// How long its claim on the runs lasts; renewed every tenth of it.
+    /// Lifetime of the supervisor's lease on its runs; renewed every tenth of it; default 30s, at least 100ms.
     pub lease: Option<Lease>,
-    /// What to do with a live run whose lease was stolen.
+    /// What to do with a running process whose lease another supervisor held: adopt (default) or terminate it.
     pub adopt: Option<AdoptWord>,
-    /// How much output of all runs together is kept; the oldest of ended runs goes first. 0 is the default: 10 GB, or a
-    /// tenth of the file system if that is less.
+    /// Maximum stored output of all runs together; the output of the oldest ended runs is deleted first.
+    /// 0 is the default: 10 GB, or a tenth of the file system if that is less.
     pub output: Option<Size>,
 }
 
-/// Commands, told once a condition begins, and again when it ends.
+/// Commands or URLs to notify once when a condition begins.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HookTable {
-    /// A unit failed.
+    /// Notified when a unit begins to fail.
     pub on_crash: Option<HookTarget>,
-    /// A unit failed too often and is not started again.
+    /// Notified when a unit has failed too often and is no longer restarted.
     pub on_breaker: Option<HookTarget>,
-    /// It is well again.
+    /// Notified when a unit that failed is well again.
     pub on_recovery: Option<HookTarget>,
-    /// An agent asks a person something: once for each question.
+    /// Notified when an agent asks a person something; once for each question.
     pub on_waiting: Option<HookTarget>,
-    /// An agent's provider refuses its requests for a time.
+    /// Notified when an agent's provider rejects its requests because of a usage limit.
     pub on_limited: Option<HookTarget>,
-    /// Asked for as long as all is well, so that silence is the alarm.
+    /// URL requested periodically while no unit is in error, so that missing requests are the alarm.
     pub deadman: Option<DeadmanTable>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UrlTable {
+    /// HTTP URL that receives a POST with a JSON object.
     pub url: HttpUrl,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeadmanTable {
+    /// HTTP URL that receives a GET.
     pub url: HttpUrl,
+    /// Time between two requests.
     pub every: Duration,
 }
 
-/// One unit.
+/// A unit: a program that Ostler starts and supervises.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UnitTable {
-    /// The program and its arguments, or one line for the shell.
+    /// The program and its arguments, or one string for the shell.
     pub command: Option<Command>,
-    /// An app: its manifest, or the folder with its openclawos.manifest.json. A command beside it replaces its own.
+    /// An app's manifest, or the folder that holds its openclawos.manifest.json; command replaces its entry point.
     pub manifest: Option<Located<Text>>,
-    /// What an app gets when it asks for its configuration.
+    /// Configuration that an app receives when it requests its configuration.
     #[schemars(with = "Option<BTreeMap<String, AnyValue>>")]
     pub config: Option<Located<ConfigTable>>,
-    /// The folder it is started in; by default the one of this file, or of its manifest.
+    /// Working directory; default: the folder of this file, or of the manifest.
     pub cwd: Option<Located<Text>>,
-    /// Variables, in addition to those that are taken over.
+    /// Environment variables, in addition to the inherited ones.
     pub env: Option<BTreeMap<VariableName, Text>>,
-    /// Lines of NAME=value; relative to the file.
+    /// File of NAME=value lines with environment variables; relative to this file.
     pub env_file: Option<Located<Text>>,
-    /// Variables taken over from whoever calls `ostler up`.
+    /// Names of the variables taken from the environment of `ostler up`.
     pub inherit_env: Option<Vec<VariableName>>,
-    /// The pool it is a member of: [pools.NAME] of this file or of another.
+    /// Name of the pool the unit belongs to: [pools.NAME] of this file or of another.
     pub pool: Option<Located<Text>>,
-    /// Of one with a terminal: it is stopped when it has had nothing to do for so long; mail, a nudge or `ostler attach`
-    /// brings it back with resume.
+    /// Stop a unit with a terminal when it has been idle; mail, a nudge or `ostler attach` starts it again with resume.
     pub idle: Option<Located<IdleTable>>,
-    /// What is run instead of the command if it has run before: the same session again, not a new one. {session} stands
-    /// for the id of the agent's session; as long as none is known, the command is run.
+    /// Command that replaces command if the unit has run before, to continue the agent's conversation.
+    /// {session} stands for the conversation's id; while the id is unknown, command is run.
     pub resume: Option<Located<Command>>,
-    /// The profile of the agent on its terminal, as "claude"; by default it is recognised by its command.
+    /// Agent profile for the screen of its terminal, for example "claude"; default: recognized from the command.
     pub agent: Option<Located<Text>>,
-    /// pipe, pty for a terminal of its own, container, or tmux for a session of tmux.
+    /// How the program runs: pipe (default), pty (a terminal), container, or tmux (a tmux session).
     pub backend: Option<BackendWord>,
-    /// Of one in tmux: what its session is called; by default ostler-UNIT.
+    /// Name of the tmux session; only with backend = "tmux"; default ostler-UNIT.
     pub session: Option<Located<Text>>,
-    /// Of one in tmux: your own server, "default", a name as for `tmux -L`, or a path as for `tmux -S`; by default one that
-    /// belongs to the daemon.
+    /// An existing tmux server: "default", a name (`tmux -L`) or a path (`tmux -S`); default: the daemon's own server.
     pub tmux: Option<Located<Text>>,
-    /// A whole restart policy by name; single keys of restart override it.
+    /// Name of a complete restart policy; single keys of restart override it.
     pub preset: Option<PresetWord>,
-    /// When it is started again, and after how long.
+    /// When the unit is restarted, and after which delay.
     pub restart: Option<RestartTable>,
-    /// How it is asked to end.
+    /// How the unit is stopped.
     pub stop: Option<StopTable>,
-    /// When it counts as ready; by default as soon as it runs.
+    /// When the unit counts as ready; default: as soon as it runs.
     pub ready: Option<Located<ReadyTable>>,
-    /// Asked while it runs; too many failures, and it is started anew.
+    /// Check that runs periodically; after too many failures the unit is restarted.
     pub health: Option<Located<HealthTable>>,
-    /// How often it says that it lives: an app over its socket, any other by WATCHDOG=1 as to systemd.
+    /// Expected heartbeats: an app sends them over its socket, any other program sends WATCHDOG=1 (sd_notify).
     pub heartbeat: Option<Located<HeartbeatTable>>,
-    /// How much of the machine it may have.
+    /// Resource limits.
     pub limits: Option<Located<ResourceTable>>,
-    /// Of a container: what it is made from.
+    /// Image of the container; only with backend = "container".
     pub image: Option<Text>,
-    /// Of a container: the name that others know it by; by default one that is free.
+    /// Name of the container; only with backend = "container"; default: an unused name.
     pub container_name: Option<Located<Text>>,
-    /// Of a container: "host/path:/inside", "host/path:/inside:ro", or a volume of the engine's.
+    /// Volumes of the container: "host/path:/inside", "host/path:/inside:ro", or a volume of the container engine.
     pub volumes: Option<Vec<Located<Text>>>,
-    /// Of a container: "8080:80", "127.0.0.1:8080:80", "53:53/udp".
+    /// Published ports of the container: "8080:80", "127.0.0.1:8080:80", "53:53/udp".
     pub ports: Option<Vec<Located<Text>>>,
-    /// Of a container: "none", "host", "bridge" or one of the engine's.
+    /// Network of the container: "none", "host", "bridge", or the name of a network of the container engine.
     pub network: Option<Text>,
-    /// The waits before it is started anew because its health check failed.
+    /// Delays before restarts that follow a failed health check; default: the delays of restart.
     pub liveness_backoff: Option<BackoffTable>,
-    /// Started when those are ready, stopped before them.
+    /// Units that must be ready before this one starts; they are stopped after it.
     pub depends_on: Option<Vec<Located<String>>>,
-    /// How long one run may last; 0 is off.
+    /// Maximum duration of one run; 0 disables the limit.
     pub timeout: Option<Duration>,
-    /// How long it may be silent; 0 is off.
+    /// Maximum time without output; 0 disables the limit.
     pub no_output_timeout: Option<Duration>,
-    /// Run at these times instead of always.
+    /// Times at which the unit is run, instead of being kept running.
     pub schedule: Option<ScheduleWord>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdleTable {
-    /// So long without output, input, mail, nudges and anybody attached; at least 1s.
+    /// Stop after this time without output, input, mail, nudges or an attached viewer; at least 1s.
     pub after: Located<Duration>,
-    /// How it is put to sleep; by default it is stopped.
+    /// How an idle unit is suspended: stop (default), which ends its process.
     #[serde(default)]
     pub suspend: Option<SuspendWord>,
 }
@@ -189,68 +189,73 @@ pub struct IdleTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RestartTable {
+    /// always, on-failure (default) or never.
     pub when: Option<WhenWord>,
-    /// The first wait.
+    /// The first delay.
     pub initial: Option<Duration>,
-    /// By what the wait grows each time.
+    /// Factor by which the delay grows after each failure.
     pub factor: Option<Factor>,
-    /// The longest wait.
+    /// The longest delay.
     pub max: Option<Duration>,
-    /// A run that lasted longer makes the next wait the first again.
+    /// After a run longer than this, the next delay is the first one again.
     pub reset_after: Option<Duration>,
-    /// So many failures in so long a time are too many.
+    /// Give up after this many failures within a time window.
     pub limit: Option<LimitTable>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitTable {
-    /// 0 is no limit.
+    /// Number of failures; 0 is no limit.
     pub count: u32,
+    /// Time window in which they are counted.
     pub window: Duration,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BackoffTable {
-    /// The first wait.
+    /// The first delay.
     pub initial: Option<Duration>,
-    /// By what the wait grows each time.
+    /// Factor by which the delay grows after each failure.
     pub factor: Option<Factor>,
-    /// The longest wait.
+    /// The longest delay.
     pub max: Option<Duration>,
-    /// A run that lasted longer makes the next wait the first again.
+    /// After a run longer than this, the next delay is the first one again.
     pub reset_after: Option<Duration>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StopTable {
-    /// What it is asked to end with; by default TERM.
+    /// Signal that asks the program to end; default TERM.
     pub signal: Option<SignalName>,
-    /// How long it has until KILL; at most 60s.
+    /// Time between that signal and KILL; at most 60s.
     pub grace: Option<Grace>,
 }
 
-/// Exactly one of http, tcp, exec, line, notify, delay. An app says itself when it is ready: for one, only timeout
-/// and register.
+/// Exactly one of http, tcp, exec, line, notify, delay. An app reports its own readiness, so it has only timeout and
+/// register.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadyTable {
+    /// Ready when this URL answers with a status of 200 to 299.
     pub http: Option<HttpUrl>,
-    /// Of http: "healthy" if its answer must be 200 and a JSON object whose status is "healthy".
+    /// With http: "healthy" requires status 200 and a JSON object whose status is "healthy".
     pub expect: Option<Located<ExpectWord>>,
+    /// Ready when a TCP connection to this host:port succeeds.
     pub tcp: Option<Address>,
+    /// Ready when this command exits with 0.
     pub exec: Option<Command>,
-    /// A line of its output that matches.
+    /// Ready when a line of its output matches this regular expression.
     pub line: Option<Pattern>,
-    /// It says READY=1 itself, as to systemd.
+    /// Ready when the program sends READY=1 (sd_notify).
     pub notify: Option<bool>,
-    /// After this long.
+    /// Ready after this time.
     pub delay: Option<Duration>,
-    /// Not ready within this time is an error; by default 60s. Of an app it begins when it has registered.
+    /// Fail if the unit is not ready within this time; default 60s. For an app the time starts when it registers.
     pub timeout: Option<Duration>,
-    /// An app that has not registered within this time after its start is an error; by default 30s.
+    /// Fail if an app has not registered within this time after its start; default 30s.
     pub register: Option<Located<Duration>>,
 }
 
@@ -272,23 +277,23 @@ pub type ConfigTable = BTreeMap<Located<String>, Located<AnyValue>>;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HeartbeatTable {
-    /// How often it is expected; by default 30s, and 0 is never.
+    /// Expected time between two heartbeats; default 30s, 0 disables heartbeats.
     pub interval: Option<Duration>,
-    /// Silent for longer, it is unhealthy; by default as many intervals as may be missed.
+    /// Unhealthy after this time without a heartbeat; default: interval times misses.
     pub timeout: Option<Duration>,
-    /// So many intervals missed, and it is started anew; by default 3.
+    /// Restart the unit after this many missed intervals; default 3.
     pub misses: Option<u32>,
 }
 
-/// 0 is no limit, whatever a manifest says.
+/// Resource limits. 0 is no limit, and overrides a limit in the manifest.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResourceTable {
-    /// Of its whole tree.
+    /// Memory limit for the whole process tree.
     pub memory: Option<Size>,
-    /// Relative to others, where 1024 is one that has none.
+    /// CPU weight relative to other units; 1024 is the weight of a unit without this key.
     pub cpu_shares: Option<u64>,
-    /// How many files each of its processes may have open.
+    /// Maximum number of open files for each process.
     pub fds: Option<u64>,
 }
 
@@ -296,33 +301,37 @@ pub struct ResourceTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HealthTable {
+    /// Healthy when this URL answers with a status of 200 to 299.
     pub http: Option<HttpUrl>,
-    /// Of http: "healthy" if its answer must be 200 and a JSON object whose status is "healthy".
+    /// With http: "healthy" requires status 200 and a JSON object whose status is "healthy".
     pub expect: Option<Located<ExpectWord>>,
+    /// Healthy when a TCP connection to this host:port succeeds.
     pub tcp: Option<Address>,
+    /// Healthy when this command exits with 0.
     pub exec: Option<Command>,
-    /// How often it is asked; by default 30s.
+    /// Time between two checks; default 30s.
     pub interval: Option<Duration>,
-    /// How long one answer may take.
+    /// Maximum duration of one check; default 5s.
     pub timeout: Option<Duration>,
-    /// So many in a row; by default 3.
+    /// Restart the unit after this many failed checks in a row; default 3.
     pub failures: Option<u32>,
+    /// Number of successful checks in a row after which the unit is healthy again; default 1.
     pub successes: Option<u32>,
-    /// How long after the start it is asked first; by default 10s.
+    /// Delay between the start and the first check; default 10s.
     pub start_after: Option<Duration>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleTable {
-    /// Minute, hour, day, month, weekday.
+    /// Cron expression: minute, hour, day, month, weekday; a sixth field in front is seconds.
     pub cron: Cron,
-    /// A name like Europe/Berlin.
+    /// Time zone name, for example Europe/Berlin; default: the local time zone.
     pub time_zone: Option<TimeZone>,
-    /// The last one is still there: skip, replace or queue.
+    /// If the previous run has not ended: skip (default), replace or queue.
     #[serde(default)]
     pub overlap: Option<OverlapWord>,
-    /// It was missed: skip it, or make up for it once.
+    /// If a time was missed while the daemon did not run: skip it (default), or run once.
     #[serde(default)]
     pub missed: Option<MissedWord>,
 }

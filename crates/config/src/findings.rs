@@ -1,17 +1,17 @@
-//! Everything that is found wrong in one file.
+//! Collects the errors and warnings of one file.
 
 use crate::problem::{Position, Problem};
 use std::ops::Range;
 use std::path::Path;
 
-/// More than anyone reads at once.
+/// At most this many errors of a file are shown.
 const MOST: usize = 100;
 
 pub(crate) struct Findings<'a> {
     pub file: &'a Path,
     pub text: &'a str,
     found: Vec<Found>,
-    /// What is right, and may not be what was meant.
+    /// Warnings: no errors, but probably mistakes.
     warned: Vec<Found>,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Findings<'a> {
         self.found.push(Found { span, message: message.into(), hint: hint.into() });
     }
 
-    /// It is taken as it is, and told.
+    /// Adds a warning; the value is used as it is.
     pub fn warn(
         &mut self,
         span: Range<usize>,
@@ -56,7 +56,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Whether one more would still be shown; looking for the nearest word is not free.
+    /// Whether another error would not be shown. Callers then skip the expensive search for a similar name.
     pub fn is_full(&self) -> bool {
         self.found.len() >= MOST
     }
@@ -69,7 +69,7 @@ impl<'a> Findings<'a> {
         self.found.is_empty()
     }
 
-    /// In the order of the file, each once.
+    /// All problems in the order of the file, without duplicates.
     pub fn problems(mut self) -> Vec<Problem> {
         self.found.sort_by_key(|found| (found.span.start, found.span.end));
         self.found.dedup();
@@ -81,7 +81,7 @@ impl<'a> Findings<'a> {
             problems.push(Problem {
                 file: self.file.to_owned(),
                 place: None,
-                message: format!("and {left_out} more problems, which are not shown"),
+                message: format!("{left_out} more problems are not shown"),
                 hint: None,
             });
         }
@@ -89,7 +89,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// Where a span is, as people count.
+/// The line and column of a span.
 pub(crate) fn place(text: &str, span: Range<usize>) -> Position {
     let start = floor(text, span.start);
     let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);

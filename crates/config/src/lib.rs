@@ -1,5 +1,5 @@
-//! `ostler.toml`, an app's manifest, `config.json`: read, checked, resolved. Whatever is wrong is told with its file, line, column, the line
-//! itself, and what would be right.
+//! Reads, checks and resolves `ostler.toml`, app manifests and `config.json`. Every error has its file, line, column
+//! and text, and a hint.
 
 mod agent;
 mod agents;

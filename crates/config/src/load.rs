@@ -1,4 +1,4 @@
-//! From a file's text to what it declares.
+//! Loads a file: from its text to its units.
 
 use crate::either;
 use crate::file::{HookTable, SupervisorTable};
@@ -14,58 +14,58 @@ use ostler_model::{
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// What the file does not say: who reads it, and where.
+/// The context of the caller, which the file does not contain.
 #[derive(Clone, Debug, Default)]
 pub struct ReadContext {
     /// The caller's environment.
     pub environment: Vec<(String, OsText)>,
     pub umask: u32,
-    /// The daemon's home, where `config.json` may be.
+    /// The daemon's home, which may contain a `config.json`.
     pub home: Option<PathBuf>,
-    /// Where tmux is, if it is here.
+    /// The path of tmux, if it is installed.
     pub tmux: Option<PathBuf>,
-    /// Where the daemon's own server of tmux listens.
+    /// The socket of the daemon's own tmux server.
     pub tmux_socket: Option<PathBuf>,
-    /// Podman, where it is to be used and nobody serves it.
+    /// The path of podman, if Ostler must run a podman service itself.
     pub podman: Option<PathBuf>,
-    /// Where the daemon's own service of podman listens.
+    /// The socket of the daemon's own podman service.
     pub podman_socket: Option<PathBuf>,
-    /// The caller's number.
+    /// The caller's user id.
     pub user: u32,
-    /// The pools that the daemon keeps; `None` if it was not asked, and then a unit may name any.
+    /// The pools that the daemon knows. `None` if the daemon was not asked; then any pool name is accepted.
     pub pools: Option<Vec<String>>,
-    /// It is read again and again for its list of agents, which come and go.
+    /// The file is read repeatedly, to follow its list of agents.
     pub is_following: bool,
 }
 
-/// A file that is right.
+/// A file without errors.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub units: Vec<UnitSpec>,
     pub pools: Vec<PoolSpec>,
-    /// If agents are watched.
+    /// `None` if the file has no `[patrol]`.
     pub patrol: Option<PatrolSpec>,
     pub supervisor: SupervisorSettings,
-    /// What is right, and may not be what was meant.
+    /// Findings that are probably mistakes, but no errors.
     pub warnings: Vec<Problem>,
 }
 
 impl Config {
-    /// What is wrong with single units only. The others go on: these are in `error` once they are declared.
+    /// Errors that affect single units. The other units run; these are in state `error` after their declaration.
     pub fn broken(&self, file: &Path) -> Vec<Problem> {
         let broken = self.units.iter().filter_map(|unit| {
             let why = unit.container.as_ref()?.broken.as_ref()?;
-            let message = format!("unit {:?} cannot be made: {why}", unit.name);
+            let message = format!("unit {:?} cannot be created: {why}", unit.name);
             Some(Problem { file: file.to_owned(), place: None, message, hint: None })
         });
         broken.collect()
     }
 }
 
-/// What the file says about the daemon itself; `None` where it says nothing.
+/// Settings of the daemon; `None` if the file does not set them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SupervisorSettings {
-    /// `Some(None)` turns it off.
+    /// `Some(None)` disables HTTP.
     pub http: Option<Option<SocketAddr>>,
     pub lease_ms: Option<u64>,
     pub adopt: Option<AdoptPolicy>,
@@ -75,10 +75,9 @@ pub struct SupervisorSettings {
 
 const NAME_MOST: usize = 64;
 
-/// Reads the text of an `ostler.toml`, or of a manifest, which declares one app. Every problem that can be told at
-/// once is told.
+/// Loads an `ostler.toml`, or a manifest, which declares one app. Reports as many errors as possible at once.
 pub fn load(file: &Path, text: &str, around: &ReadContext) -> Result<Config, Vec<Problem>> {
-    // Some editors begin a file with a mark of its encoding.
+    // Some editors write a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if file.extension().is_some_and(|end| end == "json") {
         return crate::app::load_alone(file, text, around);
@@ -86,16 +85,24 @@ pub fn load(file: &Path, text: &str, around: &ReadContext) -> Result<Config, Vec
     let mut findings = Findings::new(file, text);
     let mut parsed = parse(&mut findings);
     let mut reader = Reader::new(around, findings);
-    // What a unit has no command for may be only what could not be read.
+    // After a syntax error, do not report a missing command: its key may be the one that could not be read.
     let is_read = reader.findings.is_empty();
     let defaults = std::mem::take(&mut parsed.defaults);
     if let Some(manifest) = &defaults.manifest {
-        let hint = "write it in the app's own unit";
-        reader.findings.add(manifest.span(), "every app has a manifest of its own", hint);
+        let hint = "write manifest in the app's own unit";
+        reader.findings.add(
+            manifest.span(),
+            "manifest cannot be in [defaults], because each app has its own",
+            hint,
+        );
     }
     if let Some(session) = &defaults.session {
-        let hint = "write it in each unit, or leave it out for ostler-UNIT";
-        reader.findings.add(session.span(), "no two units can have the same session", hint);
+        let hint = "write session in each unit, or remove it to use ostler-UNIT";
+        reader.findings.add(
+            session.span(),
+            "session cannot be in [defaults], because each unit needs its own",
+            hint,
+        );
     }
     if parsed.units.values().any(|table| table.manifest.is_some()) {
         reader.read_app_defaults();
@@ -131,7 +138,7 @@ pub fn load(file: &Path, text: &str, around: &ReadContext) -> Result<Config, Vec
     }
     if let Some(table) = &parsed.agents {
         let agents = reader.agents(table, &defaults);
-        // Who is written here is as it is written here.
+        // A unit of the file replaces an agent of the same name.
         let is_own = |name: &str| parsed.units.keys().any(|own| **own == *name);
         let agents: Vec<UnitSpec> = agents.into_iter().filter(|unit| !is_own(&unit.name)).collect();
         listed.extend(agents.iter().map(|unit| unit.name.clone()));
@@ -167,7 +174,7 @@ fn supervisor(table: &SupervisorTable) -> SupervisorSettings {
     }
 }
 
-/// Every unit of the file has the same: it is kept with each.
+/// The hooks of the file; each of its units stores them.
 fn hooks(table: HookTable) -> HookSpec {
     let target = |target: Option<either::HookTarget>| {
         target.map(|target| match target {
@@ -187,10 +194,10 @@ fn hooks(table: HookTable) -> HookSpec {
     }
 }
 
-/// Whether units may be called so.
+/// Whether the name is valid for a unit.
 pub fn is_unit_name(name: &str) -> bool {
     name.len() <= NAME_MOST
-        // An app's id may be `@scope/name`.
+        // An app id may be `@scope/name`.
         && name.strip_prefix('@').unwrap_or(name).chars().next().is_some_and(char::is_alphanumeric)
         && name.chars().all(|c| c.is_alphanumeric() || "-_.@/".contains(c))
 }

@@ -1,4 +1,4 @@
-//! A value that knows where in the file it stands.
+//! A value with its position in the file.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};

@@ -1,4 +1,4 @@
-//! Tables that are put together: of single keys, and of a unit's own and those of all units.
+//! Merges tables: single keys into a table, and `[defaults]` into a unit.
 
 use crate::agent::has_terminal;
 use crate::file::{AgentsTable, HookTable, PoolTable, ReadyTable, SupervisorTable, UnitTable};
@@ -10,7 +10,7 @@ use crate::scalars::BackendWord;
 pub(crate) trait KeyedTable: Default + serde::de::DeserializeOwned {
     const KEYS: &[&str];
 
-    /// What it says itself, and the other for the rest.
+    /// Fills each missing key from `other`.
     fn over(self, other: &Self) -> Self;
 }
 
@@ -67,7 +67,7 @@ piecewise!(UnitTable {
 });
 
 impl UnitTable {
-    /// Variables are put together; of all else the unit's own word counts.
+    /// Merges env; any other key of the unit replaces the default.
     pub(crate) fn with_defaults(mut self, defaults: &UnitTable) -> UnitTable {
         if let (Some(own), Some(other)) = (&self.env, &defaults.env) {
             let mut both = other.clone();
@@ -90,14 +90,14 @@ impl UnitTable {
         }
         let agent = shared.agent.take();
         let mut both = self.over(&shared);
-        // It is for those that can be one.
+        // Only a unit with a terminal takes the default agent.
         both.agent = both.agent.take().or_else(|| agent.filter(|_| has_terminal(&both)));
         both
     }
 }
 
-/// What runs, and when it is ready, an app says itself: of what holds for all it has the times. Any other has no
-/// time to register in.
+/// The readiness default for a unit. An app takes only the timeouts, because it reports its own readiness. A unit that
+/// is no app takes no `register`.
 fn ready_for(all: &Located<ReadyTable>, is_app: bool) -> Option<Located<ReadyTable>> {
     let table = (**all).clone();
     let only_for_apps = table.register.is_some() && !table.names_a_check();

@@ -1,8 +1,8 @@
-//! Who depends on whom: waves, or the circle there is.
+//! The order of units by dependency, or a dependency cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Units in waves: each wave needs only those before it. On a circle, its members in order.
+/// Sorts units into waves: each wave needs only earlier waves. On a cycle, returns its members in order.
 pub fn waves(needs: &BTreeMap<String, Vec<String>>) -> Result<Vec<Vec<String>>, Vec<String>> {
     let mut left: BTreeMap<&str, BTreeSet<&str>> = needs
         .iter()
@@ -39,7 +39,7 @@ pub fn waves(needs: &BTreeMap<String, Vec<String>>) -> Result<Vec<Vec<String>>, 
     if left.is_empty() { Ok(waves) } else { Err(circle(&left)) }
 }
 
-/// Everyone left needs somebody who is left: whoever we follow, we come round.
+/// Every unit in `left` needs another unit in `left`, so following the first dependency reaches a cycle.
 fn circle(left: &BTreeMap<&str, BTreeSet<&str>>) -> Vec<String> {
     let mut path: Vec<&str> = Vec::new();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();

@@ -1,5 +1,4 @@
-//! From text to the file's tables. Each key of each unit is read for itself, so that one mistake does not hide
-//! the next.
+//! Parses the tables of the file. Each key of each unit is read separately, so that one error does not hide the next.
 
 use crate::file::{ConfigFile, UnitTable};
 use crate::findings::Findings;
@@ -15,13 +14,13 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
-/// What a later version will read.
+/// Tables that a later version will support.
 const LATER_TABLES: &[&str] = &[];
 pub(crate) const LATER_UNIT_KEYS: &[&str] = &[];
 
 const TABLES: &[&str] = &["supervisor", "defaults", "hooks", "agents", "patrol", "pools", "units"];
 
-/// The tables, as far as they can be read.
+/// Returns all tables that could be read.
 pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
     let mut file = ConfigFile::default();
     let text = findings.text;
@@ -48,7 +47,7 @@ pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
     file
 }
 
-/// Tables of one kind by their names: [units.NAME], [pools.NAME].
+/// A table of named tables: [units.NAME], [pools.NAME].
 fn named<T: KeyedTable>(
     findings: &mut Findings<'_>,
     value: Spanned<DeValue<'_>>,
@@ -61,21 +60,21 @@ fn named<T: KeyedTable>(
         let one = kind.strip_suffix('s').unwrap_or(kind);
         findings.add(
             span,
-            format!("{kind} is a table of {kind}"),
-            format!("write [{kind}.NAME] above each {one}'s keys"),
+            format!("{kind} must be a table of {kind}"),
+            format!("write [{kind}.NAME] above the keys of each {one}"),
         );
         return read;
     };
     for (name, value) in tables {
         let header = format!("{kind}.{}", name.get_ref());
         let name = Located::new(name.span(), name.into_inner().into_owned());
-        // One that cannot be read is still there for those that name it.
+        // An entry with errors still exists for the units that refer to it.
         read.insert(name, keys(findings, value, &header, later));
     }
     read
 }
 
-/// A table, key by key, as far as it can be read.
+/// Reads a table key by key, and skips keys with errors.
 pub(crate) fn keys<T: KeyedTable>(
     findings: &mut Findings<'_>,
     value: Spanned<DeValue<'_>>,
@@ -88,12 +87,12 @@ pub(crate) fn keys<T: KeyedTable>(
         DeValue::Table(table) => table,
         DeValue::Array(_) => {
             let hint = format!("write [{header}] once, with single brackets");
-            findings.add(span, format!("{header} is one table, not a list"), hint);
+            findings.add(span, format!("{header} must be one table, not a list"), hint);
             return whole;
         }
         _ => {
-            let hint = format!("write [{header}], and its keys under it");
-            findings.add(span, format!("{header} is a table"), hint);
+            let hint = format!("write [{header}], and its keys below it");
+            findings.add(span, format!("{header} must be a table"), hint);
             return whole;
         }
     };
@@ -110,7 +109,7 @@ pub(crate) fn keys<T: KeyedTable>(
     whole
 }
 
-/// The table as if it had this key alone.
+/// Reads the table as if it had only this key.
 fn read<'a, T: KeyedTable>(
     key: &Spanned<Cow<'a, str>>,
     value: Spanned<DeValue<'a>>,
@@ -121,7 +120,7 @@ fn read<'a, T: KeyedTable>(
     T::deserialize(ValueDeserializer::from(Spanned::new(around, DeValue::Table(alone))))
 }
 
-/// Everything that is wrong inside one value: of a table, what is wrong with each key of it.
+/// Reports every error inside one value; for a table, the errors of each of its keys.
 fn print_each<'a, T: KeyedTable>(
     findings: &mut Findings<'_>,
     key: &Spanned<Cow<'a, str>>,
@@ -135,7 +134,7 @@ fn print_each<'a, T: KeyedTable>(
             let mut alone = DeTable::new();
             alone.insert(inner, value);
             let alone = Spanned::new(span.clone(), DeValue::Table(alone));
-            // What one key alone lacks is no mistake of its own.
+            // A key that is missing when its sibling is read alone is no error.
             if let Err(error) = read::<T>(key, alone)
                 && !error.message().starts_with("missing field")
             {
@@ -161,15 +160,15 @@ fn unknown_table(
     let hint = if let Some(word) = nearest(name, TABLES.iter().copied()) {
         format!("did you mean {word:?}?")
     } else if is_unit_key {
-        "this belongs to a unit: write [units.NAME] above it".to_owned()
+        "this key belongs to a unit; write [units.NAME] above it".to_owned()
     } else if has("command") {
         format!("did you mean [units.{name}]?")
     } else {
-        format!("known here: {}", TABLES.join(", "))
+        format!("known tables: {}", TABLES.join(", "))
     };
     let description = match inside {
-        Some(_) => format!("{name:?} is not a table that is known here"),
-        None => format!("{name:?} is not a key that is known here"),
+        Some(_) => format!("{name:?} is not a known table"),
+        None => format!("{name:?} is not a known key"),
     };
     findings.add(span, description, hint);
 }

@@ -1,4 +1,5 @@
-//! The service of podman that is ours: made where a container is declared, podman is what there is, and nobody serves it.
+//! Ostler's own podman service. It is declared if a unit is a container, podman is installed, and no other service
+//! runs.
 
 use crate::agents::FOLLOWER;
 use crate::container::ENGINE_VARIABLES;
@@ -8,19 +9,19 @@ use crate::resolve::{Kind, Reader, of_part};
 use crate::scalars::{Command, VariableName};
 use ostler_model::{Backend, Check, OsText, Part, ReadySpec, UnitSpec};
 
-/// The unit that is our own service.
+/// The unit that runs the service.
 pub(crate) const SERVICE: &str = "podman";
 const READY_MS: u64 = 60_000;
 const HOST: &str = "CONTAINER_HOST";
 const RUNTIME: &str = "CONTAINER_RUNTIME";
 
 impl Reader<'_> {
-    /// Our own service, if somebody needs it, who then depends on it and finds it. Whoever declares a unit of its name
-    /// serves podman in his own way.
+    /// The service's unit, if a unit needs it. Those units then depend on it and get its address. A unit of the same
+    /// name in the file replaces it.
     pub fn own_service(&mut self, units: &mut [UnitSpec], is_following: bool) -> Option<UnitSpec> {
         let socket = self.around.podman_socket.clone().filter(|_| self.around.podman.is_some())?;
         let is_container = |unit: &UnitSpec| unit.backend == Backend::Container;
-        // Whoever follows a list declares containers later.
+        // The follower of an agent list declares containers later.
         let is_user =
             |unit: &UnitSpec| is_container(unit) || (is_following && unit.name == FOLLOWER);
         if units.iter().any(|unit| unit.name == SERVICE) || !units.iter().any(is_user) {
@@ -50,7 +51,7 @@ impl Reader<'_> {
             "--serve".into(),
             socket.display().to_string(),
         ];
-        // It is podman itself, and not to ask another.
+        // The service runs podman itself, so it must not contact another service.
         let names = INHERITED.iter().chain(&ENGINE_VARIABLES).filter(|name| **name != HOST);
         let table = UnitTable {
             command: Some(Command::Words(words.into())),

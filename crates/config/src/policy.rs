@@ -1,4 +1,4 @@
-//! When a unit is started again, and at which times.
+//! Restart policies and schedules.
 
 use crate::either::ScheduleWord;
 use crate::file::{BackoffTable, RestartTable, UnitTable};
@@ -7,7 +7,7 @@ use ostler_model::{
     Backoff, Missed, Overlap, Preset, RestartLimit, RestartPolicy, ScheduleSpec, When,
 };
 
-/// What the unit says, over `base` if it names no preset.
+/// The unit's policy; without a preset it starts from `base`.
 pub(crate) fn restart(table: &UnitTable, base: Option<RestartPolicy>) -> RestartPolicy {
     let mut policy = match table.preset {
         None => base.unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! What a file says of pools, and which pools its units name.
+//! The pools of a file, and the pools that its units name.
 
 use crate::file::{PoolTable, UnitTable};
 use crate::located::Located;
@@ -15,13 +15,13 @@ impl Reader<'_> {
         let mut pools = Vec::new();
         for (name, table) in tables {
             if !is_pool_name(name) {
-                let description = format!("{:?} cannot be a pool's name", **name);
-                let hint = "letters, digits, and - _ . inside; at most 64 of them";
+                let description = format!("{:?} is not a valid pool name", **name);
+                let hint = "use letters, digits, and - _ . inside; at most 64 characters";
                 self.findings.add(name.span(), description, hint);
             }
             if let Some(max) = table.max.as_ref().filter(|max| ***max == 0) {
-                let hint = "it is at least 1; leave it out for no limit";
-                self.findings.add(max.span(), "a pool with no places starts nobody", hint);
+                let hint = "it must be at least 1; remove max for no limit";
+                self.findings.add(max.span(), "a pool with max = 0 starts no member", hint);
             }
             let on = |number: u64| Some(number).filter(|number| *number > 0);
             let max_pressure =
@@ -37,7 +37,7 @@ impl Reader<'_> {
         pools
     }
 
-    /// A pool may be of another file: those that the daemon keeps are known, if it was asked.
+    /// A pool may be declared in another file. If the daemon was asked, its pools are known.
     pub fn check_pools<'a>(
         &mut self,
         units: impl Iterator<Item = &'a UnitTable>,
@@ -54,9 +54,12 @@ impl Reader<'_> {
             }
             let hint = match (nearest(name, known.iter().copied()), known.is_empty()) {
                 (Some(word), _) => format!("did you mean {word:?}?"),
-                (None, true) => format!("write [pools.{name}] with max = 4 under it"),
+                (None, true) => format!("write [pools.{name}] with max = 4"),
                 (None, false) => {
-                    format!("known: {}; or write [pools.{name}]", named(known.iter().copied()))
+                    format!(
+                        "known pools: {}; or write [pools.{name}]",
+                        named(known.iter().copied())
+                    )
                 }
             };
             self.findings.add(pool.span(), format!("there is no pool {name:?}"), hint);

@@ -1,5 +1,5 @@
-//! What the manifest of a container's agent says: its image, its command, and the scripts that tell whether it lives
-//! and is ready. The rest of the manifest is not ours.
+//! Reads the image, the command and the health scripts from the manifest of a container's agent. Ostler ignores its
+//! other keys.
 
 use crate::app::{Unread, open};
 use ostler_model::{Check, HealthSpec};
@@ -21,7 +21,7 @@ pub(crate) struct Health {
     pub readiness: Option<Probe>,
 }
 
-/// Times in seconds.
+/// Times are in seconds.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Probe {
@@ -52,12 +52,12 @@ fn once() -> u32 {
     1
 }
 
-/// What is wrong with a manifest, with its file's name.
+/// An error in a manifest, with its file name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ManifestError {
-    /// It asks for what may not be.
+    /// A script name that is not allowed.
     Name(String),
-    /// It cannot be read: that is a matter of its own unit.
+    /// The manifest cannot be read. This affects only its own unit.
     Syntax(String),
 }
 
@@ -81,7 +81,7 @@ fn parse(path: &Path, text: &str) -> Result<AgentManifest, ManifestError> {
         let Some(probe) = probe else { continue };
         if !is_script(&probe.script) {
             return Err(ManifestError::Name(format!(
-                "{file}: health.{name}.script is {:?}, and must be the name of a file in /code, without / and ..",
+                "{file}: health.{name}.script is {:?}, but must be a file name in /code, without / and ..",
                 probe.script
             )));
         }
@@ -95,7 +95,7 @@ fn parse(path: &Path, text: &str) -> Result<AgentManifest, ManifestError> {
     Ok(manifest)
 }
 
-/// A file of its folder, whatever a shell makes of it.
+/// Whether the name stays inside its folder.
 pub(crate) fn is_script(name: &str) -> bool {
     !name.is_empty() && name != "." && !name.contains("..") && !name.contains(['/', '\\', '\0'])
 }
@@ -105,7 +105,7 @@ impl Probe {
         let ms = |seconds: f64| ((seconds * 1_000.0) as u64).max(1);
         HealthSpec {
             check: Check::Exec(
-                // Its name is no part of what the shell reads.
+                // The name is passed as an argument, so the shell does not interpret it.
                 ["sh", "-c", "cd /code && exec sh \"./$1\"", "sh", &self.script]
                     .map(str::to_owned)
                     .into(),
@@ -144,7 +144,7 @@ mod tests {
     fn the_defaults_of_the_document() {
         let manifest =
             parsed(r#"{"container":"x:1","about":3,"health":{"liveness":{"script":"l.sh"}}}"#);
-        let manifest = manifest.expect("it is right");
+        let manifest = manifest.expect("valid");
         let spec = manifest.health.liveness.as_ref().expect("a probe").spec();
         assert_eq!((spec.interval_ms, spec.timeout_ms), (1_000, 5_000));
         assert_eq!((spec.failures, spec.successes), (5, 1));

@@ -1,16 +1,16 @@
-//! What is wrong, where, and what would be right.
+//! An error in a file: its position, a message, and a hint.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A place in a file, counted from 1.
+/// A position in a file, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     pub line: usize,
     pub column: usize,
-    /// The line itself.
+    /// The text of the line.
     pub text: String,
-    /// How many characters of it are meant.
+    /// How many characters to underline.
     pub width: usize,
 }
 
@@ -19,16 +19,16 @@ pub struct Problem {
     pub file: PathBuf,
     pub place: Option<Position>,
     pub message: String,
-    /// What would be right.
+    /// How to correct it.
     pub hint: Option<String>,
 }
 
-/// A line that is longer is shown in part.
+/// Longer lines are shown in part.
 const SHOWN_MOST: usize = 120;
 const SHOWN_BEFORE: usize = 40;
 
 impl Position {
-    /// The part of the line that is shown, and what stands under it.
+    /// The visible part of the line, and its underline.
     fn shown(&self) -> (String, String) {
         let all = self.text.chars().count();
         let first = if all > SHOWN_MOST { self.column.saturating_sub(SHOWN_BEFORE + 1) } else { 0 };
@@ -47,7 +47,7 @@ impl Position {
     }
 }
 
-/// Nothing that a file holds may steer the terminal, or turn the order of its letters.
+/// Replaces characters that could control the terminal or change the direction of text.
 fn safe(c: char) -> char {
     let turns =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -84,9 +84,9 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// The word that was probably meant.
+/// The most similar word, if there is one.
 pub(crate) fn nearest<'a>(word: &str, right: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Whoever wrote this much meant no single word, and comparing takes the product of both lengths.
+    // A longer text is not a misspelled word, and the comparison takes the product of both lengths.
     if word.len() > 100 {
         return None;
     }
@@ -98,7 +98,7 @@ pub(crate) fn nearest<'a>(word: &str, right: impl IntoIterator<Item = &'a str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// Some of many, as a person would name them.
+/// Joins the first words, and counts the rest.
 pub(crate) fn named<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     const MOST: usize = 20;
     let words: Vec<&str> = words.into_iter().collect();

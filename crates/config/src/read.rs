@@ -1,20 +1,20 @@
-//! Reading what a person names: a file of a sensible size, or an error at once.
+//! Reads a file of limited size.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// What is in a file of at most this many bytes. A pipe, a device or a folder is refused without being opened: opening a pipe
+/// Reads a file of at most `most` bytes. A pipe, a device or a folder is refused without opening it: opening a pipe
 /// waits for its writer, and some devices have no end.
 pub fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let description = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
         ErrorKind::NotADirectory => "a part of its path is not a folder".to_owned(),
-        ErrorKind::PermissionDenied => "you may not read it (permission denied)".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
         _ => error.to_string(),
     };
     let too_long = || match most >> 20 {
-        0 => format!("it is longer than {} KiB", most >> 10),
-        size => format!("it is longer than {size} MiB"),
+        0 => format!("it is larger than {} KiB", most >> 10),
+        size => format!("it is larger than {size} MiB"),
     };
     let about = std::fs::metadata(path).map_err(description)?;
     if about.is_dir() {

@@ -1,4 +1,4 @@
-//! From the file's words to units.
+//! Resolves the tables of a file to units.
 
 use crate::app::{ALLOWED, AppDefaults, DEFAULTS_NAME, Manifest, is_own_variable, read_defaults};
 use crate::container::ENGINE_VARIABLES;
@@ -27,20 +27,20 @@ const IDLE_LEAST_MS: u64 = 1_000;
 pub(crate) struct Reader<'a> {
     pub around: &'a ReadContext,
     pub findings: Findings<'a>,
-    /// What is wrong in other files that this one names.
+    /// Errors in other files that this file names.
     pub elsewhere: Vec<Problem>,
-    /// What is right there, and may not be what was meant.
+    /// Warnings about those files.
     pub warnings: Vec<Problem>,
     pub app_defaults: AppDefaults,
-    /// Which unit an app is, by its id.
+    /// The unit of each app id.
     pub apps: BTreeMap<String, String>,
 }
 
-/// What a unit is made of.
+/// What kind of program a unit runs.
 pub(crate) enum Kind {
     Plain,
     App(Box<Manifest>),
-    /// Its manifest is wrong: the rest of the unit is still looked at.
+    /// The manifest has errors; the rest of the unit is still checked.
     Unknown,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         Err(problems)
     }
 
-    /// What `config.json` says: the home's, and over it the one beside this file.
+    /// Reads the home's `config.json`, and then the one next to this file, which overrides it.
     pub fn read_app_defaults(&mut self) {
         let beside = self.findings.file.parent();
         let folders = self.around.home.as_deref().into_iter().chain(beside);
@@ -79,8 +79,8 @@ impl<'a> Reader<'a> {
 
     pub fn check_name(&mut self, name: &str, span: Range<usize>) {
         if !is_unit_name(name) {
-            let hint = "letters, digits, and - _ . @ / inside; at most 64 of them";
-            self.findings.add(span, format!("{name:?} cannot be a unit's name"), hint);
+            let hint = "use letters, digits, and - _ . @ / inside; at most 64 characters";
+            self.findings.add(span, format!("{name:?} is not a valid unit name"), hint);
         }
     }
 
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
         let is_container = table.backend == Some(BackendWord::Container);
         let kind = match &table.manifest {
             None => Kind::Plain,
-            // Of an agent, and read with its container.
+            // The manifest of a container's agent; it is read with the container.
             Some(_) if is_container => Kind::Plain,
             Some(path) => match self.manifest(name, path, table) {
                 Some(manifest) => Kind::App(Box::new(manifest)),
@@ -187,21 +187,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Who sleeps must be able to be woken, and to be what it was.
+    /// An idle unit needs a terminal, and a command that continues its conversation.
     fn idle(&mut self, idle: &Located<IdleTable>, table: &UnitTable) -> Option<IdleSpec> {
         let after = &idle.after;
         if after.0 < IDLE_LEAST_MS {
-            let hint = "it is at least 1s; take idle out to keep it awake";
-            self.findings.add(after.span(), "nobody is idle that soon", hint);
+            let hint = "it must be at least 1s; remove idle to keep the unit running";
+            self.findings.add(after.span(), "idle.after is too short", hint);
         }
         if !matches!(table.backend, Some(BackendWord::Pty | BackendWord::Tmux)) {
-            let hint = "add backend = \"pty\" or backend = \"tmux\", or take idle out";
-            let description = "only a unit with a terminal can be put to sleep";
+            let hint = "add backend = \"pty\" or backend = \"tmux\", or remove idle";
+            let description = "idle needs a unit with a terminal";
             self.findings.add(idle.span(), description, hint);
         } else if table.resume.is_none() {
-            let hint =
-                "add resume = [\"claude\", \"--resume\", \"{session}\"], or how your agent goes on";
-            let description = "without resume it would not come back as it was";
+            let hint = "add resume = [\"claude\", \"--resume\", \"{session}\"], or the command that continues your agent's conversation";
+            let description = "idle needs resume to continue the conversation";
             self.findings.add(idle.span(), description, hint);
         }
         let suspend = match idle.suspend {
@@ -210,7 +209,7 @@ impl<'a> Reader<'a> {
         Some(IdleSpec { after_ms: after.0, suspend })
     }
 
-    /// The one thing that can stand for something else in it is the session.
+    /// Only `{session}` is replaced in it.
     fn resume(&mut self, resume: &Located<Command>) -> Vec<String> {
         let argv = resume.argv();
         let braced = argv.iter().flat_map(|word| word.split('{').skip(1));
@@ -218,14 +217,14 @@ impl<'a> Reader<'a> {
             braced.filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect();
         let is_slip = |name: &&&str| nearest(name, ["session"]).is_some_and(|near| near != **name);
         if let Some(name) = named.iter().find(is_slip) {
-            let description = format!("{{{name}}} stands for nothing here");
+            let description = format!("unknown placeholder {{{name}}}");
             self.findings.add(resume.span(), description, "did you mean {session}?");
         }
         argv
     }
 
-    /// What it has of whoever declares it. An app has what it is allowed, what its manifest names, and what its unit
-    /// names; any other the usual, or what it names.
+    /// The inherited variables. An app inherits the allowed ones and those that its manifest or its unit names; any
+    /// other unit inherits the default ones, or those that it names.
     fn inherited(
         &self,
         table: &UnitTable,
@@ -263,7 +262,7 @@ impl<'a> Reader<'a> {
             self.findings.add(
                 cwd.span(),
                 description,
-                "make it, or correct the path; paths are relative to this file",
+                "create it, or correct the path; paths are relative to this file",
             );
         }
         path
@@ -276,7 +275,7 @@ impl<'a> Reader<'a> {
             let path = resolve(folder, &file.0);
             let trusted = self.distrust(&path).map_or(Ok(()), Err);
             let read = trusted.and_then(|()| read_file(&path, ENV_FILE_MOST)).and_then(|bytes| {
-                String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
+                String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
             });
             match read.and_then(|text| variables(&text)) {
                 Ok(read) => env.extend(read),
@@ -285,7 +284,7 @@ impl<'a> Reader<'a> {
                     self.findings.add(
                         file.span(),
                         description,
-                        "lines of NAME=value; the path is relative to this file",
+                        "the file needs lines of NAME=value; the path is relative to this file",
                     );
                 }
             }
@@ -296,10 +295,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// More is no list of variables: a program's arguments and environment together have 2 MiB.
+/// A larger file cannot be used: the arguments and environment of a process have 2 MiB together.
 const ENV_FILE_MOST: u64 = 2 << 20;
 
-/// A part of Ostler is started again for ever, whatever units of the user do.
+/// A part of Ostler is always restarted.
 pub(crate) fn of_part(part: Part, spec: UnitSpec) -> UnitSpec {
     UnitSpec { part: Some(part), restart: RestartPolicy::of_part(), ..spec }
 }
@@ -310,6 +309,6 @@ pub(crate) fn resolve(folder: &Path, path: &str) -> PathBuf {
         _ => PathBuf::from(path),
     };
     let whole = folder.join(path);
-    // Without `.` and what is after it; links are left as they are.
+    // Removes `.` components, and keeps `..` and symbolic links.
     whole.components().collect()
 }

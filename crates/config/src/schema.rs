@@ -1,4 +1,4 @@
-//! The JSON Schema of `ostler.toml`, from the same types that read it.
+//! The JSON Schema of `ostler.toml`, generated from the types that read it.
 
 use crate::file::ConfigFile;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ pub fn schema() -> String {
     text
 }
 
-/// A key may be left out, but TOML has no null to give it.
+/// Removes null: TOML has none.
 fn without_null(schema: &mut Value) {
     let null = json!({ "type": "null" });
     match schema {

@@ -1,4 +1,4 @@
-//! What is wrong with the shape of a table, in plain words and with what would be right.
+//! Translates serde's errors about tables into messages with hints.
 
 use crate::file::UnitTable;
 use crate::findings::Findings;
@@ -7,66 +7,60 @@ use crate::problem::{named, nearest};
 use std::ops::Range;
 use toml::de::Error;
 
-/// What other tools call it, or where it belongs.
+/// Keys of other tools, and keys in the wrong table.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (
         &["cmd", "script", "exec", "run", "args", "entrypoint"],
-        "it is called command here: the program and its arguments in one list",
+        "use command: the program and its arguments in one list",
     ),
-    (&["directory", "dir", "workdir", "working_dir", "working_directory"], "it is called cwd here"),
-    (&["environment", "envs", "variables"], "it is called env here"),
-    (&["needs", "after", "requires", "wants"], "it is called depends_on here"),
-    (&["healthcheck", "liveness"], "it is called health here"),
-    (&["readiness"], "it is called ready here"),
-    (&["cron"], "it is called schedule here"),
+    (&["directory", "dir", "workdir", "working_dir", "working_directory"], "use cwd"),
+    (&["environment", "envs", "variables"], "use env"),
+    (&["needs", "after", "requires", "wants"], "use depends_on"),
+    (&["healthcheck", "liveness"], "use health"),
+    (&["readiness"], "use ready"),
+    (&["cron"], "use schedule"),
     (
         &["autorestart", "when", "initial", "factor", "max", "reset_after", "limit"],
-        "it belongs into restart = { when = \"on-failure\", initial = \"1s\", … }",
+        "put it in restart = { when = \"on-failure\", initial = \"1s\", … }",
     ),
-    (&["signal", "grace"], "it belongs into stop = { signal = \"TERM\", grace = \"10s\" }"),
-    (&["count", "window"], "it belongs into restart = { limit = { count = 5, window = \"60s\" } }"),
-    (&["failures", "successes", "start_after"], "it belongs into health = { … }"),
-    (&["interval"], "it belongs into health = { … } or heartbeat = { … }"),
-    (&["misses"], "it belongs into heartbeat = { interval = \"30s\", misses = 3 }"),
+    (&["signal", "grace"], "put it in stop = { signal = \"TERM\", grace = \"10s\" }"),
+    (&["count", "window"], "put it in restart = { limit = { count = 5, window = \"60s\" } }"),
+    (&["failures", "successes", "start_after"], "put it in health = { … }"),
+    (&["interval"], "put it in health = { … } or heartbeat = { … }"),
+    (&["misses"], "put it in heartbeat = { interval = \"30s\", misses = 3 }"),
     (
         &["memory", "cpu_shares", "fds", "max_memory", "mem_limit", "resources"],
-        "it belongs into limits = { memory = \"512M\", cpu_shares = 512, fds = 1024 }",
+        "put it in limits = { memory = \"512M\", cpu_shares = 512, fds = 1024 }",
     ),
-    (&["watchdog"], "it is called heartbeat here"),
-    (&["register"], "it belongs into ready = { register = \"30s\", timeout = \"60s\" }"),
-    (
-        &["hibernate", "sleep", "suspend"],
-        "it is called idle here: idle = { after = \"30m\", suspend = \"stop\" }",
-    ),
-    (
-        &["pools", "group", "queue"],
-        "it is called pool here: pool = \"coders\", with [pools.coders]",
-    ),
-    (&["time_zone", "overlap", "missed"], "it belongs into schedule = { cron = \"…\", … }"),
+    (&["watchdog"], "use heartbeat"),
+    (&["register"], "put it in ready = { register = \"30s\", timeout = \"60s\" }"),
+    (&["hibernate", "sleep", "suspend"], "use idle = { after = \"30m\", suspend = \"stop\" }"),
+    (&["pools", "group", "queue"], "use pool = \"coders\", with [pools.coders]"),
+    (&["time_zone", "overlap", "missed"], "put it in schedule = { cron = \"…\", … }"),
 ];
 
 const MISSING: &[(&str, &str)] = &[
     ("count", "count = 5"),
     ("window", "window = \"60s\""),
     ("after", "after = \"30m\""),
-    ("url", "url = \"http://127.0.0.1:9000/told\""),
+    ("url", "url = \"http://127.0.0.1:9000/hook\""),
     ("every", "every = \"1m\""),
     ("cron", "cron = \"*/5 * * * *\""),
 ];
 
 pub(crate) fn later(findings: &mut Findings<'_>, span: Range<usize>, word: &str) {
-    let description = format!("{word:?} is known but not supported by this version yet");
-    findings.add(span, description, "take it out until it is");
+    let description = format!("{word:?} is not supported by this version yet");
+    findings.add(span, description, "remove it for now");
 }
 
-/// TOML that does not say what it should.
+/// Reports a value of the wrong form.
 pub(crate) fn shape(findings: &mut Findings<'_>, error: &Error, around: Range<usize>) {
     let span = error.span().unwrap_or(around);
     let message = error.message().trim().replace('\n', ", ");
     let (description, hint) = if let Some(rest) = message.strip_prefix("unknown field ") {
         unknown(rest, "key")
     } else if let Some(rest) = message.strip_prefix("unknown variant ") {
-        unknown(rest, "word")
+        unknown(rest, "value")
     } else if let Some(field) = message.strip_prefix("missing field ") {
         missing(field.trim_matches('`'))
     } else if message.starts_with("invalid type: ") || message.starts_with("invalid value: ") {
@@ -80,7 +74,7 @@ pub(crate) fn shape(findings: &mut Findings<'_>, error: &Error, around: Range<us
 }
 
 fn unknown(rest: &str, kind: &str) -> (String, String) {
-    // The list of right ones has no backticks in it; the wrong one may have any.
+    // The known names contain no backticks; the unknown one may contain any.
     let (wrong, right) = rest.split_once("`, expected ").unwrap_or((rest, ""));
     let wrong = wrong.strip_prefix('`').unwrap_or(wrong);
     let right: Vec<&str> = right.split('`').skip(1).step_by(2).collect();
@@ -91,17 +85,17 @@ fn unknown(rest: &str, kind: &str) -> (String, String) {
     let hint = match (elsewhere, same.copied().or_else(|| nearest(wrong, right.iter().copied()))) {
         (_, Some(word)) => format!("did you mean {word:?}?"),
         (Some((_, hint)), None) => (*hint).to_owned(),
-        (None, None) => format!("known here: {}", named(right)),
+        (None, None) => format!("known: {}", named(right)),
     };
-    (format!("{wrong:?} is not a {kind} that is known here"), hint)
+    (format!("{wrong:?} is not a known {kind}"), hint)
 }
 
 fn missing(field: &str) -> (String, String) {
     let example = MISSING.iter().find(|(name, _)| *name == field).map(|(_, example)| *example);
-    (format!("{field:?} is missing here"), format!("add {}", example.unwrap_or(field)))
+    (format!("missing key {field:?}"), format!("add {}", example.unwrap_or(field)))
 }
 
-/// What a table looks like.
+/// An example of each table.
 const TABLES: &[(&str, &str)] = &[
     ("struct RestartTable", "{ when = \"on-failure\", initial = \"1s\", max = \"30s\" }"),
     ("struct LimitTable", "{ count = 5, window = \"60s\" }"),
@@ -117,7 +111,7 @@ const TABLES: &[(&str, &str)] = &[
     ("a map", "{ NAME = \"value\" }"),
 ];
 
-/// `invalid type: integer `30`, expected …`
+/// Handles `invalid type: integer `30`, expected …`.
 pub(crate) fn mistyped(message: &str, written: &str) -> (String, String) {
     let (found, expected) = message.split_once(", expected ").unwrap_or((message, "another value"));
     let found = found.split_once(": ").map_or(found, |(_, found)| found);
@@ -142,11 +136,11 @@ pub(crate) fn mistyped(message: &str, written: &str) -> (String, String) {
     let hint = match table {
         Some(table) => format!("write {table}"),
         None if needed.starts_with("a duration") && is_number => {
-            format!("write \"{written}s\" if seconds are meant")
+            format!("write \"{written}s\" for seconds")
         }
         None if needed.starts_with("a percentage") && is_number => format!("write \"{written}%\""),
         None if needed.starts_with("a size") && is_number => {
-            format!("write \"{written}M\" if mebibytes are meant")
+            format!("write \"{written}M\" for mebibytes")
         }
         None if needed == "text in quotes" && (is_number || kind == written) => {
             format!("write \"{written}\"")
@@ -155,5 +149,5 @@ pub(crate) fn mistyped(message: &str, written: &str) -> (String, String) {
         None => String::new(),
     };
     let kind = if is_number && needed.starts_with("a whole number") { written } else { kind };
-    (format!("this must be {needed}, not {kind}"), hint)
+    (format!("expected {needed}, found {kind}"), hint)
 }

@@ -1,51 +1,51 @@
-//! Text that is no TOML, in plain words.
+//! Messages for TOML syntax errors.
 
 use crate::findings::{Findings, place};
 use std::ops::Range;
 use toml::de::{DeTable, DeValue, Error};
 
-/// What the parser says, what we say, and what would be right.
+/// The parser's message, our message, and a hint.
 const PLAIN: &[(&str, &str, &str)] = &[
     ("unclosed array table", "the brackets are not closed", "close them as [[name]]"),
-    ("unclosed array", "the list is not closed", "a ] is missing"),
-    ("unclosed inline table", "the table is not closed", "a } is missing"),
-    ("unclosed table", "the bracket is not closed", "a ] is missing at the end of this line"),
-    ("missing comma between array", "a comma is missing before this", "or the ] of the list"),
-    ("missing comma between key", "a comma is missing before this", "or the } of the table"),
-    ("extra comma", "there is a comma too many", "take one out"),
-    ("extra `=`", "there is a = too many", "write key = value"),
-    ("unexpected `=` in array", "a = cannot stand in a list", "perhaps a ] is missing before this"),
-    ("key with no value", "a key without a value", "write key = value"),
+    ("unclosed array", "the list is not closed", "add ]"),
+    ("unclosed inline table", "the table is not closed", "add }"),
+    ("unclosed table", "the bracket is not closed", "add ] at the end of this line"),
+    ("missing comma between array", "a comma is missing before this", "or ] to close the list"),
+    ("missing comma between key", "a comma is missing before this", "or } to close the table"),
+    ("extra comma", "extra comma", "remove it"),
+    ("extra `=`", "extra =", "write key = value"),
+    ("unexpected `=` in array", "unexpected = in a list", "perhaps ] is missing before this"),
+    ("key with no value", "the key has no value", "write key = value"),
     ("missing value", "the value is missing", "write key = value"),
     ("missing assignment", "a = is missing", "write key = value"),
     (
         "unexpected key or value",
-        "the line should end here",
-        "one key = value a line, and text in quotes",
+        "expected the end of the line",
+        "write one key = value per line, and text in quotes",
     ),
-    ("invalid basic string", "the text is not closed", "a \" is missing at its end"),
-    ("invalid literal string", "the text is not closed", "a ' is missing at its end"),
-    ("invalid multi-line", "the text is not closed", "three quotes are missing at its end"),
+    ("invalid basic string", "the text is not closed", "add \" at its end"),
+    ("invalid literal string", "the text is not closed", "add ' at its end"),
+    ("invalid multi-line", "the text is not closed", "add three quotes at its end"),
+    ("missing escaped value", "unknown escape", "in \"…\" write a backslash as \\\\, or use '…'"),
     (
-        "missing escaped value",
-        "this is no escape that is known",
-        "inside \"…\" write a backslash as \\\\, or use '…'",
+        "too few unicode",
+        "the escape is too short",
+        "write \\u and four digits, for example \\u00e9",
     ),
-    ("too few unicode", "this escape is too short", "write it as \\u00e9, with four digits"),
     (
         "invalid unquoted key",
         "this key needs quotes",
-        "without, only letters, digits, - and _ are possible",
+        "without quotes, a key has only letters, digits, - and _",
     ),
-    ("unquoted keys cannot be empty", "the key is missing", "name it before the = or the ]"),
-    ("unexpected leading zero", "a number does not begin with 0", "text belongs into quotes"),
+    ("unquoted keys cannot be empty", "the key is missing", "write it before = or ]"),
+    ("unexpected leading zero", "a number cannot begin with 0", "put text in quotes"),
     (
         "carriage return",
-        "a carriage return stands here alone",
-        "save the file with Unix or Windows line ends",
+        "unexpected carriage return",
+        "save the file with Unix or Windows line endings",
     ),
     ("cannot recurse", "this is nested too deeply", ""),
-    ("cannot extend", "this has a value already", "so it cannot be a table as well"),
+    ("cannot extend", "this key already has a value", "so it cannot be a table as well"),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(crate) enum Syntax {
     Broken,
 }
 
-/// Tells of the first break, because what follows is often only its echo, and of keys that are there twice.
+/// Reports the first syntax error, because later ones are often consequences of it, and all duplicate keys.
 pub(crate) fn description(findings: &mut Findings<'_>, errors: &[Error]) -> Syntax {
     let mut is_body_of_second = false;
     for (index, error) in errors.iter().enumerate() {
@@ -65,7 +65,7 @@ pub(crate) fn description(findings: &mut Findings<'_>, errors: &[Error]) -> Synt
             return Syntax::Broken;
         }
         let is_header = is_header(findings.text, span.start);
-        // The keys under a second header clash with those under the first; the header says it all.
+        // Keys below a duplicate header are duplicates too; report only the header.
         if is_header || !is_body_of_second {
             twice(findings, span, is_header);
         }
@@ -82,22 +82,22 @@ fn broken(findings: &mut Findings<'_>, message: &str, span: Range<usize>, next: 
     if let Some((at, sign)) =
         line.char_indices().find(|(_, c)| c.is_control() && !"\t\r".contains(*c))
     {
-        let description = format!("a control character stands here: U+{:04X}", u32::from(sign));
+        let description = format!("unexpected control character U+{:04X}", u32::from(sign));
         findings.add(
             begin + at..begin + at + 1,
             description,
-            "take it out, or see whether it is the right file",
+            "remove it, or check that this is the right file",
         );
     } else if message.starts_with("string values must be quoted") && !word.is_empty() {
         let hint = match word.to_ascii_lowercase().as_str() {
             lower @ ("true" | "false") => format!("write {lower}"),
-            _ => format!("text belongs into quotes: \"{word}\""),
+            _ => format!("put text in quotes: \"{word}\""),
         };
-        findings.add(span, "this is neither text in quotes nor a number nor true or false", hint);
+        findings.add(span, "expected text in quotes, a number, true or false", hint);
     } else if message.starts_with("missing comma") && next.starts_with("unexpected `=` in array") {
-        findings.add(span, "the list above is not closed", "a ] is missing before this line");
+        findings.add(span, "the list above is not closed", "add ] before this line");
     } else if message.starts_with("key with no value") && is_other_format(line) {
-        let hint = "this file is TOML: key = value; `ostler import` reads a Procfile";
+        let hint = "this file must be TOML: key = value; `ostler import` reads a Procfile";
         findings.add(span, "this looks like a Procfile or YAML", hint);
     } else {
         let plain = PLAIN.iter().find(|(begin, ..)| message.starts_with(begin));
@@ -117,18 +117,18 @@ fn is_other_format(line: &str) -> bool {
 fn twice(findings: &mut Findings<'_>, span: Range<usize>, is_header: bool) {
     let word = findings.text.get(span.clone()).unwrap_or_default();
     let name = word.trim_matches(['"', '\'']);
-    // Each is another reading of the file.
+    // Each search reads the file again.
     let is_asked = findings.len() < 5;
     let first = is_asked.then(|| first_of(findings.text, name, span.start, is_header)).flatten();
     let hint = match first {
-        Some(line) => format!("the first one is in line {line}; keep one of them"),
-        None => "keep one of them".to_owned(),
+        Some(line) => format!("first defined on line {line}; remove one of them"),
+        None => "remove one of them".to_owned(),
     };
-    findings.add(span, format!("{name:?} is here for the second time"), hint);
+    findings.add(span, format!("{name:?} is defined twice"), hint);
 }
 
-/// The line of the same key above. The text up to there is read for itself: in the whole file the second may
-/// have taken the first one's place.
+/// The line of the first definition. Only the text above is parsed: in the whole file the second definition may have
+/// replaced the first.
 fn first_of(text: &str, name: &str, until: usize, is_header: bool) -> Option<usize> {
     let until = if is_header { line_begin(text, until) } else { until };
     let (above, _) = DeTable::parse_recoverable(&text[..until]);

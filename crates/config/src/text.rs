@@ -1,10 +1,10 @@
-//! From bytes to text.
+//! Decodes text.
 
 use crate::findings::place;
 use crate::problem::Problem;
 use std::path::Path;
 
-/// The text of a file's bytes, or where it is none.
+/// Decodes a file's bytes as UTF-8.
 pub fn text_of(file: &Path, bytes: Vec<u8>) -> Result<String, Problem> {
     let problem = |place, message: &str, hint: &str| Problem {
         file: file.to_owned(),
@@ -13,16 +13,16 @@ pub fn text_of(file: &Path, bytes: Vec<u8>) -> Result<String, Problem> {
         hint: Some(hint.to_owned()),
     };
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        return Err(problem(None, "the file is text in UTF-16", "save it as UTF-8"));
+        return Err(problem(None, "the file is UTF-16 text", "save it as UTF-8"));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        // As far as a person can read it; the bad bytes become one sign each.
+        // Each invalid sequence becomes one replacement character.
         let shown = String::from_utf8_lossy(error.as_bytes());
         problem(
             Some(place(&shown, at..at + 1)),
             "the file is not text in UTF-8 from here on",
-            "save it as UTF-8, or see whether it is the right file",
+            "save it as UTF-8, or check that this is the right file",
         )
     })
 }

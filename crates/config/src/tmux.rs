@@ -1,4 +1,4 @@
-//! What a unit says of its session of tmux, and the server that is ours.
+//! The tmux session of a unit, and Ostler's own tmux server.
 
 use crate::environment::INHERITED;
 use crate::file::UnitTable;
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const READY_MS: u64 = 60_000;
-/// The longest address of a socket: tmux refuses any other.
+/// The longest path of a socket that tmux accepts.
 const ADDRESS_MOST: usize = 107;
 
 impl Reader<'_> {
-    /// Gives a unit its session. Without tmux it has a terminal of ours instead, and is told so.
+    /// Sets the unit's session. Without tmux the unit gets a pty, and a warning.
     pub fn pane_program(&mut self, table: &UnitTable, spec: &mut UnitSpec) {
         let name = table.session.as_ref().map(|name| name.0.to_string());
         if let Some(session) = &table.session
@@ -48,7 +48,7 @@ impl Reader<'_> {
         }));
     }
 
-    /// As tmux itself finds it: by a path (-S), or by a name (-L) in the user's folder.
+    /// Finds the server as tmux does: by a path (-S), or by a name (-L) in the user's folder.
     fn server(&mut self, table: &UnitTable) -> (PathBuf, TmuxOwner) {
         let Some(named) = &table.tmux else {
             let own = self.around.tmux_socket.clone();
@@ -66,28 +66,27 @@ impl Reader<'_> {
             Path::new(&folder).join(format!("tmux-{}", self.around.user)).join(text)
         };
         if text.is_empty() || (text.contains('/') && !text.starts_with('/')) {
-            let description = format!("{text:?} is no server of tmux");
+            let description = format!("{text:?} is not a tmux server");
             let hint =
-                "write \"default\", a name as for `tmux -L`, or a whole path as for `tmux -S`";
+                "write \"default\", a name as for `tmux -L`, or an absolute path as for `tmux -S`";
             self.findings.add(named.span(), description, hint);
         } else if path.as_os_str().len() > ADDRESS_MOST {
-            let description =
-                format!("{} is longer than a socket's address may be", path.display());
+            let description = format!("{} is too long for a socket", path.display());
             let hint = format!("at most {ADDRESS_MOST} bytes");
             self.findings.add(named.span(), description, hint);
         }
         (path, TmuxOwner::Other)
     }
 
-    /// Whoever names a session wants tmux; what stands in the defaults is for those that do.
+    /// A unit that names a session must use tmux.
     pub fn no_session(&mut self, table: &UnitTable) {
         if let Some(session) = &table.session {
-            let hint = "add backend = \"tmux\", or take it out";
-            self.findings.add(session.span(), "only a unit in tmux has a session", hint);
+            let hint = "add backend = \"tmux\", or remove session";
+            self.findings.add(session.span(), "session needs backend = \"tmux\"", hint);
         }
     }
 
-    /// Two that want the same session would refuse each other.
+    /// Two units with the same session would refuse each other.
     pub fn check_sessions(&mut self, units: &[(UnitSpec, Range<usize>)]) {
         for (index, (unit, at)) in units.iter().enumerate() {
             let Some(own) = &unit.tmux else { continue };
@@ -98,7 +97,7 @@ impl Reader<'_> {
             };
             if let Some((first, _)) = units[..index].iter().find(is_same) {
                 let description =
-                    format!("unit {:?} has the same session, {:?}", first.name, own.session);
+                    format!("unit {:?} already uses the session {:?}", first.name, own.session);
                 self.findings.add(
                     at.clone(),
                     description,
@@ -108,8 +107,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The daemon's own server, if a unit needs it: in the foreground, so that it is a run like any other. It reads the
-    /// user's configuration as tmux always does. Nothing of it is this file's, because units of every file share it.
+    /// The daemon's own server, if a unit needs it. It runs in the foreground, so that it is a normal run. It reads
+    /// the user's tmux configuration. It depends on nothing in this file, because units of all files share it.
     pub fn own_server(&mut self, units: &[UnitSpec]) -> Option<UnitSpec> {
         let ours = units
             .iter()
@@ -124,7 +123,7 @@ impl Reader<'_> {
             ..UnitTable::default()
         };
         let mut spec = self.built(TmuxSpec::SERVER, &table, &Kind::Plain);
-        // It starts no server, and has something to say only when there is one.
+        // The check starts no server; it succeeds only if there is one.
         let asked = [program.as_str(), "-S", &ours.socket, "show-options", "-g"];
         let check = Check::Exec(asked.map(str::to_owned).into());
         spec.ready = Some(ReadySpec { check, timeout_ms: READY_MS });
@@ -144,32 +143,26 @@ pub(crate) fn is_in_tmux(table: &UnitTable) -> bool {
     table.backend == Some(BackendWord::Tmux)
 }
 
-/// tmux would change such a name, or take it for something else.
+/// A name that tmux would change or interpret.
 fn wrong_name(name: &str) -> Option<(String, &'static str)> {
-    let description = |what: &str| format!("a session cannot be called {name:?}: {what}");
+    let description = |what: &str| format!("{name:?} is not a valid session name: {what}");
     if name.is_empty() {
-        return Some((description("a name is needed"), "leave session out for ostler-UNIT"));
+        return Some((description("it is empty"), "remove session to use ostler-UNIT"));
     }
     if name.contains([':', '.']) {
         return Some((
-            description("tmux makes an underscore of : and ."),
-            "write - or _ instead, or give the session another name: session = \"…\"",
+            description("tmux replaces : and . with an underscore"),
+            "write - or _ instead, or name the session: session = \"…\"",
         ));
     }
     if name.contains('#') {
-        return Some((
-            description("tmux reads what follows a # as a question"),
-            "write - or _ instead",
-        ));
+        return Some((description("tmux expands what follows a #"), "write - or _ instead"));
     }
     if name.chars().any(char::is_control) {
-        return Some((description("a control character is in it"), "take it out"));
+        return Some((description("it contains a control character"), "remove it"));
     }
     if name.starts_with(['=', '$', '@', '%', '-', '+', '!', '{', '~', '^', ' ']) {
-        return Some((
-            description("tmux reads its first character as a sign"),
-            "begin with a letter",
-        ));
+        return Some((description("tmux interprets its first character"), "begin with a letter"));
     }
     None
 }

@@ -1,4 +1,4 @@
-//! Whether a file that a configuration names may be used: what it says is run as this user.
+//! Decides whether a file that a configuration names may be used: its commands run as this user.
 
 use super::resolve::Reader;
 use std::fs::Metadata;
@@ -8,8 +8,9 @@ use std::path::Path;
 const WRITABLE_BY_ALL: u32 = 0o002;
 
 impl Reader<'_> {
-    /// Why a named file is not used. It has to belong to this user, to root, or to the owner of the file that names it,
-    /// which the caller has agreed to, and not every user may write it. What is no regular file is an error when it is read.
+    /// Why a named file is not used; `None` if it may be used. It must belong to this user, to root, or to the owner
+    /// of the file that names it, whom the caller has accepted, and it must not be writable by every user. A path that
+    /// is not a regular file fails later, when it is read.
     pub(crate) fn distrust(&self, path: &Path) -> Option<String> {
         let found = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
         let naming = std::fs::metadata(self.findings.file).ok();
@@ -18,12 +19,12 @@ impl Reader<'_> {
         if !trusted.contains(&Some(owner)) {
             let user = self.around.user;
             return Some(format!(
-                "it belongs to uid {owner}, and what it says would be run as uid {user}: it is not read"
+                "it belongs to uid {owner}, and its commands would run as uid {user}: it is not read"
             ));
         }
         if mode & WRITABLE_BY_ALL != 0 {
             return Some(format!(
-                "every user can write it (mode {mode:04o}), and what it says would be run: `chmod o-w {}`",
+                "every user can write it (mode {mode:04o}), and its commands would run: `chmod o-w {}`",
                 path.display()
             ));
         }

@@ -1,11 +1,11 @@
-//! Whatever is in the file: no panic, and every problem has a place that exists.
+//! Random input causes no panic, and every error has a position inside the file.
 
 use ostler_config::{Problem, ReadContext, check_config_json, load, text_of};
 use std::path::Path;
 
 const ROUNDS: u64 = 20_000;
 
-/// Words that mean something somewhere.
+/// Words with a meaning in one of the formats.
 const WORDS: &[&str] = &[
     "units",
     "defaults",
@@ -169,10 +169,10 @@ fn no_input_is_too_odd() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let mut seeds: Vec<Vec<u8>> = ["valid", "broken"]
         .iter()
-        .flat_map(|name| std::fs::read_dir(folder.join(name)).expect("it is there"))
-        .map(|entry| entry.expect("it can be listed").path())
+        .flat_map(|name| std::fs::read_dir(folder.join(name)).expect("exists"))
+        .map(|entry| entry.expect("readable").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        .map(|path| std::fs::read(path).expect("it can be read"))
+        .map(|path| std::fs::read(path).expect("readable"))
         .collect();
     seeds.sort();
     for seed in 1..=ROUNDS {
@@ -186,7 +186,7 @@ fn no_input_is_too_odd() {
 }
 
 fn check_json(bytes: &[u8], seed: u64) {
-    // In a folder where what is named is there.
+    // In this folder, the files that the input names exist.
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps/good/any.json");
     let text = match text_of(&file, bytes.to_vec()) {
         Ok(text) => text,
@@ -204,10 +204,10 @@ fn no_manifest_is_too_odd() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps");
     let mut seeds: Vec<Vec<u8>> = ["broken", "config", "good", "defaults"]
         .iter()
-        .flat_map(|name| std::fs::read_dir(folder.join(name)).expect("it is there"))
-        .map(|entry| entry.expect("it can be listed").path())
+        .flat_map(|name| std::fs::read_dir(folder.join(name)).expect("exists"))
+        .map(|entry| entry.expect("readable").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-        .map(|path| std::fs::read(path).expect("it can be read"))
+        .map(|path| std::fs::read(path).expect("readable"))
         .collect();
     seeds.sort();
     for seed in 1..=ROUNDS {
@@ -218,8 +218,8 @@ fn no_manifest_is_too_odd() {
         }
         check_json(&bytes, seed);
     }
-    // Cut at every place, which is often inside of something.
-    let whole = std::fs::read(folder.join("good/openclawos.manifest.json")).expect("it is there");
+    // Cut it at every position.
+    let whole = std::fs::read(folder.join("good/openclawos.manifest.json")).expect("exists");
     for end in 0..whole.len() {
         check_json(&whole[..end], end as u64);
     }
@@ -274,7 +274,7 @@ fn extremes_are_told() {
     check(&[b'a', 0xc3], 0);
 }
 
-/// Far more than it needs on a busy machine, and far less than anything quadratic takes.
+/// Linear work needs much less than this on a busy machine, and quadratic work much more.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test of how long it takes")]
 fn ten_thousand_units_are_quick() {

@@ -1,5 +1,5 @@
-//! Apps: what a manifest becomes, what is said of a broken one, and what `config.json` says of all of them.
-//! `OSTLER_BLESS=1` writes down what is said now.
+//! Apps: the units of manifests, the messages for broken ones, and the defaults of `config.json`. `OSTLER_BLESS=1`
+//! updates the expected messages.
 
 use ostler_config::{JsonKind, Problem, ReadContext, check_config_json, json_kind, load, text_of};
 use ostler_model::{Check, OsText, Preset, UnitSpec};
@@ -22,12 +22,12 @@ fn around() -> ReadContext {
 }
 
 fn read(path: &Path) -> Result<Vec<UnitSpec>, Vec<Problem>> {
-    let bytes = fs::read(path).expect("it can be read");
+    let bytes = fs::read(path).expect("readable");
     let text = text_of(path, bytes).map_err(|problem| vec![problem])?;
     load(path, &text, &around()).map(|config| config.units)
 }
 
-/// The words do not depend on where the tests are.
+/// Removes the folder of the tests from the messages.
 fn description(problems: &[Problem]) -> String {
     let description: Vec<String> = problems.iter().map(|problem| format!("{problem}\n")).collect();
     description.join("\n").replace(&format!("{}", root().display()), "/srv")
@@ -65,7 +65,7 @@ fn inherited(unit: &UnitSpec) -> Vec<String> {
 fn a_manifest_becomes_a_unit() {
     let unit = one("good/openclawos.manifest.json");
     let folder = root().join("good");
-    let app = unit.app.as_deref().expect("it is an app");
+    let app = unit.app.as_deref().expect("an app");
     assert_eq!((unit.name.as_str(), app.id.as_str()), ("@scope/good", "@scope/good"));
     assert_eq!(unit.argv, ["node".to_owned(), folder.join("dist/index.mjs").display().to_string()]);
     assert_eq!(unit.cwd, folder.display().to_string());
@@ -73,9 +73,9 @@ fn a_manifest_becomes_a_unit() {
     assert_eq!(unit.resources.memory_bytes, Some(536_870_912));
     assert_eq!(unit.resources.cpu_shares, Some(50));
     assert_eq!(unit.resources.descriptors, None);
-    let ready = unit.ready.expect("it has a deadline");
+    let ready = unit.ready.expect("a deadline");
     assert_eq!((ready.check, ready.timeout_ms, app.register_ms), (Check::App, 60_000, 30_000));
-    let heartbeat = unit.heartbeat.expect("it has one");
+    let heartbeat = unit.heartbeat.expect("present");
     assert_eq!(
         (heartbeat.interval_ms, heartbeat.timeout_ms, heartbeat.misses),
         (30_000, 90_000, 3)
@@ -122,13 +122,13 @@ fn a_unit_has_the_last_word() {
         config = { level = 9, when = 1979-05-27T07:32:00Z, deep = { a = [1, 2.5, true] } }
         "#,
     );
-    let app = unit.app.as_deref().expect("it is an app");
+    let app = unit.app.as_deref().expect("an app");
     assert_eq!(unit.name, "a");
     assert_eq!(unit.argv, ["bun", "index.ts"]);
     assert_eq!(unit.cwd, root().join("kinds").display().to_string());
     assert_eq!(inherited(&unit), ["PATH", "TOKEN", "EXTRA"]);
     assert_eq!((app.register_ms, unit.ready.map(|ready| ready.timeout_ms)), (5_000, Some(120_000)));
-    let heartbeat = unit.heartbeat.expect("it has one");
+    let heartbeat = unit.heartbeat.expect("present");
     assert_eq!((heartbeat.interval_ms, heartbeat.timeout_ms), (10_000, 30_000));
     let resources = unit.resources;
     assert_eq!(
@@ -143,12 +143,12 @@ fn a_unit_has_the_last_word() {
     );
     assert_eq!(app.config, config);
 
-    // A table of its own is the same.
+    // A separate table has the same meaning.
     let unit = only("[units.a]\nmanifest = 'good'\n[units.a.config]\n'odd key' = 1\nlevel = 2\n");
     let config = unit.app.as_deref().map(|app| app.config.clone());
     assert_eq!(config, Some(serde_json::json!({ "odd key": 1, "level": 2 })));
 
-    // What all units have by default is no word of the app's own.
+    // Defaults for all units do not replace what the app declares.
     let unit = only(
         "[defaults]\ncommand = ['x']\nready = { delay = '1s' }\n[units.a]\nmanifest = 'good'\n",
     );
@@ -175,18 +175,18 @@ fn config_json_speaks_for_all_apps() {
     let units =
         of_text("defaults/ostler.toml", text).unwrap_or_else(|description| panic!("{description}"));
     let unit = &units[0];
-    let heartbeat = unit.heartbeat.expect("it has one");
+    let heartbeat = unit.heartbeat.expect("present");
     assert_eq!((heartbeat.interval_ms, heartbeat.timeout_ms), (1_000, 3_000));
     assert_eq!(unit.stop.grace_ms, 7_000);
-    let limit = unit.restart.limit.expect("it has one");
-    // The count is the home's, the window the one beside the file.
+    let limit = unit.restart.limit.expect("present");
+    // The count is from the home's file, the window from the one next to `ostler.toml`.
     assert_eq!((limit.count, limit.window_ms), (9, 60_000));
     let backoff = unit.restart.backoff;
     assert_eq!((backoff.initial_ms, backoff.factor, backoff.reset_after_ms), (500, 1.5, 60_000));
     assert_eq!(units[1].heartbeat, None);
     assert_eq!(units[1].stop.grace_ms, 3_000);
 
-    // One that is nobody's of ours is not looked at.
+    // A `config.json` of another program is ignored.
     let plain = of_text("foreign/ostler.toml", "[units.a]\nmanifest = '../good'\n");
     assert_eq!(plain.map(|units| units.len()), Ok(1));
     let broken = of_text("wrong/ostler.toml", "[units.a]\nmanifest = '../good'\n");
@@ -198,7 +198,7 @@ fn config_json_speaks_for_all_apps() {
     assert_eq!(plain.map(|units| units.len()), Ok(1));
 }
 
-/// Several broken manifests, and what is wrong in the file itself, are told at once.
+/// Errors in several manifests and in the file itself are reported together.
 #[test]
 fn every_broken_manifest_is_told() {
     let description = of_text(
@@ -209,18 +209,17 @@ fn every_broken_manifest_is_told() {
          [units.e]\nmanifest = 'needs'\nconfig = { port = 'eighty' }\n\
          [units.f]\nmanifest = 'broken/03-no-id.json'\n",
     )
-    .expect_err("it is broken");
+    .expect_err("errors");
     let path = root().join("several.txt");
     if std::env::var_os("OSTLER_BLESS").is_some() {
-        fs::write(&path, &description).expect("it can be written");
+        fs::write(&path, &description).expect("writable");
     }
     assert_eq!(fs::read_to_string(&path).unwrap_or_default(), description);
 }
 
 fn compare(folder: &str, read: impl Fn(&Path) -> Result<(), Vec<Problem>>) -> usize {
-    let entries = fs::read_dir(root().join(folder)).expect("the folder is there");
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("it can be listed").path()).collect();
+    let entries = fs::read_dir(root().join(folder)).expect("the folder exists");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
     paths.sort();
     let mut wrong = Vec::new();
@@ -234,26 +233,26 @@ fn compare(folder: &str, read: impl Fn(&Path) -> Result<(), Vec<Problem>>) -> us
         };
         let expected = path.with_extension("txt");
         if std::env::var_os("OSTLER_BLESS").is_some() {
-            fs::write(&expected, &said).expect("it can be written");
+            fs::write(&expected, &said).expect("writable");
         } else if fs::read_to_string(&expected).unwrap_or_default() != said {
-            wrong.push(format!("{} is not what is said now:\n{said}", expected.display()));
+            wrong.push(format!("{} does not have these messages:\n{said}", expected.display()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     paths.len()
 }
 
-/// X1: each broken manifest beside what is said of it.
+/// X1: each broken manifest next to its expected messages.
 #[test]
 fn broken_manifests_are_told() {
     assert!(compare("broken", |path| read(path).map(drop)) >= 20);
 }
 
-/// A11: the same of `config.json`.
+/// A11: the same for `config.json`.
 #[test]
 fn broken_config_json_is_told() {
     let read = |path: &Path| {
-        let text = fs::read_to_string(path).expect("it can be read");
+        let text = fs::read_to_string(path).expect("readable");
         check_config_json(path, &text)
     };
     assert!(compare("config", read) >= 10);
@@ -271,8 +270,8 @@ fn a_file_is_known_by_its_name_or_by_what_is_in_it() {
     ] {
         assert_eq!(json_kind(Path::new(name), text), kind, "{name} {text}");
     }
-    let description = of_text("config.json", "{}").expect_err("it declares nothing");
-    assert!(description.contains("declares none"), "{description}");
-    let description = of_text("pm2.json", "{\"apps\":[]}").expect_err("it is another's");
+    let description = of_text("config.json", "{}").expect_err("no app");
+    assert!(description.contains("declares no app"), "{description}");
+    let description = of_text("pm2.json", "{\"apps\":[]}").expect_err("a pm2 file");
     assert!(description.contains("`ostler import` reads it"), "{description}");
 }

@@ -1,12 +1,12 @@
-//! Other tools' files beside what becomes of them. `OSTLER_BLESS=1` writes down what becomes of them now.
+//! Files of other tools next to their expected imports. `OSTLER_BLESS=1` updates these.
 
 use ostler_config::{ReadContext, import, load};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 fn files(folder: &Path, into: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("the folder is there") {
-        let path = entry.expect("it can be listed").path();
+    for entry in fs::read_dir(folder).expect("the folder exists") {
+        let path = entry.expect("readable").path();
         if path.is_dir() {
             files(&path, into);
         } else if path.extension().is_none_or(|end| end != "out") && !path.ends_with(".env") {
@@ -22,19 +22,19 @@ fn all() -> Vec<PathBuf> {
     paths
 }
 
-/// Under a name of its own, so that the words do not depend on where the tests are.
+/// A fixed path, so that the output does not depend on the folder of the tests.
 fn named(path: &Path) -> PathBuf {
     if path.with_file_name(".env").exists() {
         return path.to_owned();
     }
-    Path::new("/srv").join(path.file_name().expect("it has a name"))
+    Path::new("/srv").join(path.file_name().expect("a file name"))
 }
 
 #[test]
 fn what_others_wrote_is_taken_over() {
     let mut wrong = Vec::new();
     for path in all() {
-        let text = fs::read_to_string(&path).expect("it can be read");
+        let text = fs::read_to_string(&path).expect("readable");
         let said = match import(&named(&path), &text) {
             Ok(imported) => {
                 let beside = path.with_file_name("ostler.toml");
@@ -42,7 +42,7 @@ fn what_others_wrote_is_taken_over() {
                     let description: Vec<String> =
                         problems.iter().map(ToString::to_string).collect();
                     wrong.push(format!(
-                        "{} becomes wrong:\n{}",
+                        "{} is imported wrongly:\n{}",
                         path.display(),
                         description.join("\n")
                     ));
@@ -55,19 +55,19 @@ fn what_others_wrote_is_taken_over() {
         };
         let expected = PathBuf::from(format!("{}.out", path.display()));
         if std::env::var_os("OSTLER_BLESS").is_some() {
-            fs::write(&expected, said).expect("it can be written");
+            fs::write(&expected, said).expect("writable");
         } else if fs::read_to_string(&expected).unwrap_or_default() != said {
-            wrong.push(format!("{} is not what is said now:\n{said}", expected.display()));
+            wrong.push(format!("{} does not have this output:\n{said}", expected.display()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Cut, doubled, or with one byte changed: an answer, and never a panic. What is taken over is valid TOML.
+/// Truncated, duplicated or with one byte changed: no panic, and the imported file is valid TOML.
 #[test]
 fn no_file_of_others_is_too_odd() {
     for path in all() {
-        let whole = fs::read(&path).expect("it can be read");
+        let whole = fs::read(&path).expect("readable");
         let mut tries: Vec<Vec<u8>> = (0..whole.len()).map(|end| whole[..end].to_vec()).collect();
         for at in 0..whole.len() {
             for byte in [b'"', b'%', b'[', b'\n', b'=', b':', b'{', b'\\', 0] {
@@ -88,7 +88,7 @@ fn no_file_of_others_is_too_odd() {
                     "cannot be read",
                     "is not a schedule",
                     "NUL",
-                    "variable's name",
+                    "valid variable name",
                     "command is empty",
                 ];
                 for description in description {

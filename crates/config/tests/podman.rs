@@ -1,4 +1,4 @@
-//! Podman where nobody serves it: a unit of ours does, and those that need it find it.
+//! If no podman service runs, a unit of Ostler's runs one, and the units that need it get its address.
 
 use ostler_config::{Config, ReadContext, load};
 use ostler_model::{Check, OsText, UnitSpec};
@@ -12,11 +12,11 @@ fn read(text: &str, podman: Option<&str>) -> Config {
         podman_socket: Some("/home/u/.local/state/ostler/podman.sock".into()),
         ..ReadContext::default()
     };
-    load(Path::new("/srv/ostler.toml"), text, &around).expect("it is right")
+    load(Path::new("/srv/ostler.toml"), text, &around).expect("valid")
 }
 
 fn unit<'a>(config: &'a Config, name: &str) -> &'a UnitSpec {
-    config.units.iter().find(|unit| unit.name == name).expect("it is there")
+    config.units.iter().find(|unit| unit.name == name).expect("exists")
 }
 
 fn variables(unit: &UnitSpec) -> Vec<String> {
@@ -40,7 +40,7 @@ fn the_service_is_a_unit_that_containers_depend_on() {
         ["shim", "podman", "--serve", "/home/u/.local/state/ostler/podman.sock"]
     );
     assert_eq!(service.ready.as_ref().map(|ready| &ready.check), Some(&Check::Notify));
-    // It would ask another podman instead of being one.
+    // With CONTAINER_HOST it would contact another podman instead of serving.
     assert_eq!(variables(service), ["PATH=/bin"]);
     let container = unit(&config, "c");
     assert_eq!(container.depends_on, ["podman"]);
@@ -64,7 +64,7 @@ fn whoever_has_a_unit_of_that_name_serves_it_himself() {
     assert!(unit(&config, "c").depends_on.is_empty());
 }
 
-/// Who is in the list may come later.
+/// The list may contain an agent later.
 #[test]
 fn a_list_of_agents_is_reason_enough() {
     let config = read("[agents]", Some("/usr/bin/podman"));

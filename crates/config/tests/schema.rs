@@ -1,6 +1,6 @@
-//! What is published of the file's form: the schema, and the example.
+//! Tests the published schema and the example.
 
-#![expect(clippy::disallowed_methods, reason = "a test asks another program for its opinion")]
+#![expect(clippy::disallowed_methods, reason = "the test starts python")]
 
 use ostler_config::{ReadContext, load, schema};
 use std::io::Write as _;
@@ -15,16 +15,16 @@ fn root() -> PathBuf {
 fn the_published_schema_is_current() {
     let path = root().join("docs/ostler.schema.json");
     if std::env::var_os("OSTLER_BLESS").is_some() {
-        std::fs::write(&path, schema()).expect("it can be written");
+        std::fs::write(&path, schema()).expect("writable");
     }
-    let published = std::fs::read_to_string(&path).expect("it is there");
-    assert!(published == schema(), "`ostler check --schema > docs/ostler.schema.json` is due");
+    let published = std::fs::read_to_string(&path).expect("exists");
+    assert!(published == schema(), "run `ostler check --schema > docs/ostler.schema.json`");
 }
 
 #[test]
 fn the_example_is_right() {
     let path = root().join("examples/ostler.toml");
-    let text = std::fs::read_to_string(&path).expect("it is there");
+    let text = std::fs::read_to_string(&path).expect("exists");
     let description = load(&path, &text, &ReadContext::default()).map_err(|problems| {
         problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     });
@@ -48,17 +48,17 @@ except jsonschema.ValidationError:
 sys.exit('a wrong key is accepted')
 ";
 
-/// Counted as the end-to-end tests count theirs.
-#[expect(clippy::print_stderr, reason = "a check that was left out is said")]
+/// Uses the file in which the end-to-end tests count skipped tests.
+#[expect(clippy::print_stderr, reason = "a skipped check is printed")]
 fn skipped(why: &str) {
     eprintln!("skipped: {why}");
     if let Some(path) = std::env::var_os("OSTLER_E2E_SKIPPED") {
         let file = std::fs::File::options().append(true).create(true).open(path);
-        file.and_then(|mut file| writeln!(file, "skipped: {why}")).expect("it is counted");
+        file.and_then(|mut file| writeln!(file, "skipped: {why}")).expect("writable");
     }
 }
 
-/// The exit code and what it wrote; `None` where that python is missing or has no jsonschema.
+/// The exit code and the output; `None` if this python does not exist or has no jsonschema.
 fn validated(python: &str, file: &str) -> Option<Output> {
     let mut command = Command::new(python);
     command
@@ -71,7 +71,7 @@ fn validated(python: &str, file: &str) -> Option<Output> {
 #[test]
 fn the_example_fits_the_schema() {
     for file in ["examples/ostler.toml", "crates/config/tests/valid/02-everything.toml"] {
-        // The system's own has the system's packages, where another one is first in the path.
+        // The system's python has the system's packages, even if another python is first in the path.
         let found =
             ["python3", "/usr/bin/python3"].iter().find_map(|python| validated(python, file));
         let Some(output) = found else {

@@ -1,4 +1,4 @@
-//! Files beside what is said about them. `OSTLER_BLESS=1` writes down what is said now.
+//! Files next to their expected output. `OSTLER_BLESS=1` updates the output.
 
 use ostler_config::{ReadContext, load, text_of};
 use std::fs;
@@ -6,31 +6,32 @@ use std::path::{Path, PathBuf};
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
-    let entries = fs::read_dir(folder).expect("the folder is there");
+    let entries = fs::read_dir(folder).expect("the folder exists");
     let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("it can be listed").path())
+        .map(|entry| entry.expect("readable").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .collect();
     paths.sort();
     paths
 }
 
-/// Under a name of its own, so that the words do not depend on where the tests are.
+/// A fixed path, so that the output does not depend on the folder of the tests.
 fn read(path: &Path) -> Result<String, String> {
-    let named = Path::new("/srv").join(path.file_name().expect("it has a name"));
-    let bytes = fs::read(path).expect("it can be read");
+    let named = Path::new("/srv").join(path.file_name().expect("a file name"));
+    let bytes = fs::read(path).expect("readable");
     let text = text_of(&named, bytes).map_err(|problem| format!("{problem}\n"))?;
     let config = load(&named, &text, &ReadContext::default()).map_err(|problems| {
         problems.iter().map(|problem| format!("{problem}\n")).collect::<Vec<_>>().join("\n")
     })?;
-    let units = serde_json::to_string_pretty(&config.units).expect("it is plain data");
-    let patrol = config.patrol.map(|patrol| serde_json::to_string_pretty(&patrol).expect("plain"));
+    let units = serde_json::to_string_pretty(&config.units).expect("serializable");
+    let patrol =
+        config.patrol.map(|patrol| serde_json::to_string_pretty(&patrol).expect("serializable"));
     let mut said = format!("{units}\n{}", patrol.map(|patrol| patrol + "\n").unwrap_or_default());
     if !config.pools.is_empty() {
-        said += &serde_json::to_string_pretty(&config.pools).expect("it is plain data");
+        said += &serde_json::to_string_pretty(&config.pools).expect("serializable");
         said += "\n";
     }
-    // What is ourselves in a unit's place is this test here.
+    // The path of this test replaces the path of `ostler`.
     let own = std::env::current_exe().expect("an executable has a path");
     Ok(said.replace(&own.display().to_string(), "ostler"))
 }
@@ -38,13 +39,13 @@ fn read(path: &Path) -> Result<String, String> {
 fn compare(path: &Path, said: &str, wrong: &mut Vec<String>) {
     let expected = path.with_extension("txt");
     if std::env::var_os("OSTLER_BLESS").is_some() {
-        fs::write(&expected, said).expect("it can be written");
+        fs::write(&expected, said).expect("writable");
     } else if fs::read_to_string(&expected).unwrap_or_default() != said {
-        wrong.push(format!("{} is not what is said now:\n{said}", expected.display()));
+        wrong.push(format!("{} does not have this output:\n{said}", expected.display()));
     }
 }
 
-/// X1: a mistake in a file is told with its line, its column, and what would be right.
+/// X1: an error in a file is reported with its line, its column, and a hint.
 #[test]
 fn broken_files_are_told() {
     let paths = files("broken");

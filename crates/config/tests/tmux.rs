@@ -1,4 +1,4 @@
-//! Units in tmux: where their server is, and what is there beside them.
+//! Units in tmux: their server, and the units that Ostler adds.
 
 use ostler_config::{Config, ReadContext, load};
 use ostler_model::{Backend, Check, OsText, Part, TmuxOwner, UnitSpec, When};
@@ -12,11 +12,11 @@ fn read(text: &str, tmux: Option<&str>) -> Config {
         user: 7,
         ..ReadContext::default()
     };
-    load(Path::new("/srv/ostler.toml"), text, &around).expect("it is right")
+    load(Path::new("/srv/ostler.toml"), text, &around).expect("valid")
 }
 
 fn unit<'a>(config: &'a Config, name: &str) -> &'a UnitSpec {
-    config.units.iter().find(|unit| unit.name == name).expect("it is there")
+    config.units.iter().find(|unit| unit.name == name).expect("exists")
 }
 
 const TWO: &str = r#"
@@ -35,7 +35,7 @@ const TWO: &str = r#"
 fn the_private_server_is_a_unit_that_its_users_depend_on() {
     let config = read(TWO, Some("/usr/bin/tmux"));
     let coder = unit(&config, "coder");
-    let tmux = coder.tmux.as_ref().expect("in tmux");
+    let tmux = coder.tmux.as_ref().expect("a tmux session");
     assert_eq!((coder.backend, tmux.server), (Backend::Tmux, TmuxOwner::Ours));
     assert_eq!(
         (tmux.session.as_str(), &coder.depends_on[..]),
@@ -48,13 +48,13 @@ fn the_private_server_is_a_unit_that_its_users_depend_on() {
     assert_eq!(server.argv, ["/usr/bin/tmux", "-D", "-S", "/home/u/.local/state/ostler/tmux.sock"]);
     assert_eq!((server.part, &server.file), (Some(Part::Daemon), &None), "it is in no file");
     let other = unit(&config, "a.b");
-    let tmux = other.tmux.as_ref().expect("in tmux");
+    let tmux = other.tmux.as_ref().expect("a tmux session");
     assert_eq!((tmux.server, tmux.socket.as_str()), (TmuxOwner::Other, "/run/t/tmux-7/default"));
     assert_eq!((tmux.session.as_str(), other.depends_on.len()), ("ostler-a-b", 0));
     assert!(!tmux.is_ready_when_seated);
 }
 
-/// Degraded: the same file, a terminal of ours, and a word about it.
+/// Without tmux the same file uses a pty, with a warning.
 #[test]
 fn without_tmux_a_unit_has_a_terminal_of_ours() {
     let config = read(TWO, None);
@@ -66,7 +66,7 @@ fn without_tmux_a_unit_has_a_terminal_of_ours() {
     }
 }
 
-/// The daemon's own server has a name that no unit of a file can have, so a unit may well be called `tmux`.
+/// No unit of a file can have the name of the daemon's server, so a unit may be named `tmux`.
 #[test]
 fn a_unit_may_be_called_tmux() {
     let text = format!("{TWO}\n[units.tmux]\ncommand = [\"mine\"]\n");
@@ -75,7 +75,7 @@ fn a_unit_may_be_called_tmux() {
     assert_eq!(unit(&config, "tmux").part, None);
 }
 
-/// What the daemon's own server is does not depend on the file that needs it, nor does it have its hooks.
+/// The daemon's server does not depend on the file that needs it, and does not have its hooks.
 #[test]
 fn the_private_server_is_the_same_for_every_file() {
     let around = ReadContext {
@@ -84,12 +84,12 @@ fn the_private_server_is_the_same_for_every_file() {
         ..ReadContext::default()
     };
     let text = format!("{TWO}\n[hooks]\non_crash = [\"mail\"]\n");
-    let one = load(Path::new("/srv/ostler.toml"), &text, &around).expect("it is right");
-    let other = load(Path::new("/tmp/ostler.toml"), TWO, &around).expect("it is right");
+    let one = load(Path::new("/srv/ostler.toml"), &text, &around).expect("valid");
+    let other = load(Path::new("/tmp/ostler.toml"), TWO, &around).expect("valid");
     assert_eq!(unit(&one, "ostler:tmux"), unit(&other, "ostler:tmux"));
 }
 
-/// A part of Ostler itself is never given up on: no limit, and waits of 30 s at most.
+/// A part of Ostler is never given up: it has no limit, and delays of at most 30 s.
 #[test]
 fn parts_of_ostler_have_no_breaker() {
     let text = format!("{TWO}\n[patrol]\nroot = \"/\"\n[patrol.watch.x]\ncommand = [\"x\"]\n");

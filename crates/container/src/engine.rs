@@ -1,17 +1,17 @@
-//! Which engine, and how to reach it again when it was away.
+//! Finds the container engine, and reconnects to it.
 
 use bollard::{API_DEFAULT_VERSION, Docker};
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// One call; an engine that takes longer does not answer.
+/// The timeout of one call.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const TIMEOUT_S: u64 = 120;
 
-/// What leads to an engine.
+/// The environment variables that select an engine.
 pub(crate) const VARIABLES: [&str; 8] = [
     "CONTAINER_HOST",
     "CONTAINER_RUNTIME",
@@ -23,7 +23,7 @@ pub(crate) const VARIABLES: [&str; 8] = [
     "XDG_RUNTIME_DIR",
 ];
 
-/// Where an engine may be, the most likely first.
+/// The possible addresses of an engine, the most likely first.
 pub(crate) fn places(get: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let set = |name: &str| get(name).filter(|value| !value.is_empty());
     let docker = || {
@@ -60,11 +60,11 @@ fn open(place: &str) -> Option<Docker> {
     }
 }
 
-/// One that answers now.
+/// Connects to the first engine that answers now.
 pub(crate) async fn reach(places: &[String]) -> Option<Docker> {
     for place in places {
         let Some(docker) = open(place) else { continue };
-        // No version is agreed upon: our calls name none, and the engine takes its own.
+        // No API version is negotiated: our calls name none, and the engine uses its own.
         if let Ok(Ok(_)) = timeout(PATIENCE, docker.ping()).await {
             return Some(docker);
         }
@@ -72,7 +72,7 @@ pub(crate) async fn reach(places: &[String]) -> Option<Docker> {
     None
 }
 
-/// Returns when one answers. `away` is told once, with where it was looked for.
+/// Waits until an engine answers. Calls `away` once, with the addresses tried.
 pub(crate) async fn until_reached(places: &[String], away: impl FnOnce(String)) -> Docker {
     let mut away = Some(away);
     let mut pause = FIRST_PAUSE;
@@ -88,11 +88,11 @@ pub(crate) async fn until_reached(places: &[String], away: impl FnOnce(String)) 
     }
 }
 
-/// Podman has no daemon, and who comes from docker does not know.
+/// Podman has no daemon; users of docker may not know that.
 fn hint(places: &[String]) -> &'static str {
     let is_podman = places.iter().all(|place| place.contains("podman"));
     if is_podman && !places.is_empty() {
-        " (podman has to be served: `ostler up` does it if podman is on the PATH and neither \
+        " (podman needs a running service: `ostler up` starts one if podman is on the PATH and neither \
          CONTAINER_HOST nor DOCKER_HOST is set, or: systemctl --user enable --now podman.socket)"
     } else {
         ""

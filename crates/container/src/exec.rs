@@ -1,4 +1,5 @@
-//! A command inside a unit's container, as a check. It ends with the command's own code, and leaves nothing behind.
+//! Runs a command inside a unit's container, as a check. Exits with the command's exit code and leaves no process
+//! behind.
 
 use crate::engine;
 use crate::ours;
@@ -12,11 +13,11 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{sleep, timeout};
 
-/// As a shell has it for what could not be begun.
+/// The exit code a shell uses for a command that cannot be executed.
 const NOT_BEGUN: i32 = 126;
-/// An engine that takes longer to say that it is there is not.
+/// The polling interval for the end of the command.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// For as long the engine may not know that a container has died.
+/// The engine may learn this much later (times `LOOK_EVERY`) that a container has died.
 const LOOKS: usize = 15;
 const ANSWER: Duration = Duration::from_secs(1);
 
@@ -36,7 +37,7 @@ pub fn exec(command: Vec<String>) -> i32 {
         let Some(docker) = docker else { return engine_away() };
         let tried = tokio::select! {
             tried = run(&docker, &order, command, &mark) => tried,
-            // It is over time, and the engine knows no way to end it.
+            // The check's timeout has passed, and the engine has no call that kills the command.
             _ = asked.recv() => {
                 let answers = timeout(ANSWER, docker.ping()).await;
                 ostler_os::kill_marked(&mark);
@@ -55,7 +56,7 @@ pub fn exec(command: Vec<String>) -> i32 {
     })
 }
 
-/// Nothing is known of the container then: a check that cannot be made is none that failed.
+/// Exit code of an unknown result: a check that cannot run is not a failed check.
 fn engine_away() -> i32 {
     let _ = writeln!(std::io::stderr(), "ostler: no container engine answers");
     ostler_model::CHECK_UNKNOWN
@@ -72,8 +73,8 @@ pub(crate) async fn run(
     if is_away || matches!(tried, Ok(0)) {
         return tried;
     }
-    // A container that ended, was removed or halted under it is no failure of the check. One that dies takes the command
-    // with it before the engine knows.
+    // If the container ended, was removed or paused meanwhile, the check has not failed. The command of a dying
+    // container ends before the engine reports the container's end.
     let looks = if matches!(tried, Ok(code) if code < NOT_BEGUN) { 1 } else { LOOKS };
     for look in 0..looks {
         if look > 0 {
@@ -95,13 +96,13 @@ async fn tried(
 ) -> Result<i32, Error> {
     let found = ours::find(docker, order).await?;
     let Some(container) = found.into_iter().find(|one| one.is_running && !one.is_paused) else {
-        // Not yet, not any more, or halted: its shim knows, and a check has nothing to say of it.
-        let _ = writeln!(std::io::stderr(), "ostler: the container does not run");
+        // Not started yet, ended, or paused: the shim handles it, and the check has no result.
+        let _ = writeln!(std::io::stderr(), "ostler: the container is not running");
         return Ok(ostler_model::CHECK_UNKNOWN);
     };
     let options = CreateExecOptions {
         cmd: Some(command),
-        // Whatever the command starts carries it, also what leaves its tree.
+        // Every process that the command starts inherits the mark, even if it leaves the process tree.
         env: Some(vec![mark.to_owned()]),
         attach_stdout: Some(true),
         attach_stderr: Some(true),
@@ -114,7 +115,7 @@ async fn tried(
             let _ = std::io::stdout().write_all(&piece.into_bytes());
         }
     }
-    // How the stream ended does not tell whether the command did.
+    // The end of the stream does not prove that the command has ended.
     let ended = loop {
         let found = docker.inspect_exec(&made.id).await?;
         if found.running != Some(true) {

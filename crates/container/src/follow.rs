@@ -1,4 +1,5 @@
-//! A container's output, without a gap and without a line twice, also when the engine or a shim was away.
+//! Copies a container's output without a gap and without a repeated line, even if the engine or a shim was away
+//! meanwhile.
 
 use bollard::Docker;
 use bollard::container::LogOutput;
@@ -9,21 +10,21 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 
-/// A note is one write of as many bytes, so that no half of one is ever read.
+/// The note is one write of fixed length, so that a reader never sees half of one.
 const NOTE_BYTES: usize = 160;
 
-/// How far the output was passed on, by the engine's own clock.
+/// How far the output was copied, by the engine's timestamps.
 #[derive(Debug)]
 pub(crate) struct Place {
     id: String,
     last: Option<Timestamp>,
-    /// How many pieces of that very moment: those of a long line have the same.
+    /// The number of pieces with this timestamp: the pieces of a long line have the same one.
     of_last: u64,
     note: Option<File>,
 }
 
 impl Place {
-    /// Where the shim before us was with this container, or its beginning.
+    /// The position at which the previous shim stopped with this container, or its beginning.
     pub(crate) fn of(id: &str, path: &str) -> Self {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let mut words = text.split_ascii_whitespace();
@@ -42,18 +43,18 @@ impl Place {
         let last = self.last.map_or_else(|| "-".to_owned(), |last| last.to_string());
         let mut text = format!("{} {last} {}", self.id, self.of_last).into_bytes();
         text.resize(NOTE_BYTES, b' ');
-        // Without it a line may come twice after the next crash, and that is all.
+        // Without the note, a line may be repeated after the next crash, but none is lost.
         let _ = note.write_all_at(&text, 0);
     }
 
-    /// Returns when the stream ends: the container has, or the engine has gone.
+    /// Returns when the stream ends: the container has ended, or the engine is gone.
     pub(crate) async fn follow(&mut self, docker: &Docker) {
         let options = LogsOptions {
             follow: true,
             stdout: true,
             stderr: true,
             timestamps: true,
-            // In whole seconds: what we know of that second already comes again.
+            // In whole seconds: pieces of that second that were copied already come again.
             since: self.last.map_or(0, |last| last.as_second() as i32),
             tail: "all".to_owned(),
             ..LogsOptions::default()
@@ -73,14 +74,14 @@ impl Place {
     }
 }
 
-/// What was passed on before this stream began.
+/// What was copied before this stream began.
 struct Known {
     until: Option<Timestamp>,
     of_last: u64,
 }
 
 impl Known {
-    /// Each piece begins with its time.
+    /// Each piece begins with its timestamp.
     fn new_part<'a>(&mut self, piece: &'a [u8]) -> Option<(Timestamp, &'a [u8])> {
         let at = piece.iter().position(|byte| *byte == b' ').unwrap_or(piece.len());
         let stamp: Timestamp = std::str::from_utf8(&piece[..at]).ok()?.parse().ok()?;
@@ -97,7 +98,7 @@ impl Known {
 }
 
 fn pass(bytes: &[u8], is_error: bool) {
-    // Whoever reads us has gone: that is no reason to stop the container.
+    // A write error means that the reader has gone: the container goes on.
     let _ = if is_error {
         std::io::stderr().write_all(bytes)
     } else {

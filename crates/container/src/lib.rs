@@ -1,8 +1,8 @@
-//! A container as a run. Its first process for us is a shim: it makes the container, passes its output on, tells when
-//! it runs and how it ended, and ends it when it is asked to. So a container has the same life and the same verbs as
-//! anything else that runs, and goes on when the supervisor is replaced.
+//! A container as a run. The run's first process is a shim. The shim creates the container, copies its output, reports
+//! that it is ready and how it ended, and ends it on request. So a container has the same life cycle and the same
+//! commands as any other run, and goes on when the supervisor is replaced.
 //!
-//! An engine that does not answer is no reason for anything: the shim waits for it, and says so.
+//! If the container engine does not answer, nothing is decided: the shim waits for the engine and reports that.
 
 mod engine;
 mod exec;

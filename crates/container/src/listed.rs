@@ -1,13 +1,13 @@
-//! A container that is there because a file lists it. Taking it out of the list does not end it.
+//! A container that runs because a file lists it. Removing it from the list does not end it.
 
 use ostler_model::ContainerOrder;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// As much as is read of it when it is declared.
+/// Must equal the limit used when the container is declared.
 const LIST_MOST: u64 = 256 << 10;
 
-/// Only if the list can be read and says so.
+/// Whether the list can be read and lacks the container.
 pub(crate) fn is_unlisted(order: &ContainerOrder) -> bool {
     let Some(listed) = &order.spec.listed else { return false };
     match ostler_sys::read_regular(Path::new(&listed.file), LIST_MOST) {

@@ -1,5 +1,5 @@
-//! That there may be a container of ours is written down before it is made, and forgotten when it is gone: what a shim
-//! that was killed left behind is found by its supervisor, also by one that starts much later.
+//! A note of a container that may exist. It is written before the container is created and removed after it is gone. So
+//! a supervisor, even one that starts much later, finds what a killed shim left behind.
 
 use crate::engine::VARIABLES;
 use crate::ours;
@@ -39,26 +39,25 @@ fn write(order: &ContainerOrder, ids: Vec<String>, stage: Stage) -> IoResult<()>
         is_left: stage == Stage::Left,
     };
     let text = serde_json::to_vec(&made)?;
-    // Never half of it.
     write_atomic(Path::new(&order.made_note()), &text, 0o600, Durability::Cached)
 }
 
-/// Those that we made and did not see go.
+/// The ids of containers that were created and not yet removed.
 pub(crate) fn ids(order: &ContainerOrder) -> Vec<String> {
     read(order).map(|made| made.ids).unwrap_or_default()
 }
 
-/// The engine may have made one without our having heard of it.
+/// Whether the engine may have created a container without this being known.
 pub(crate) fn is_asked_for(order: &ContainerOrder) -> bool {
     read(order).is_some_and(|made| made.is_asked_for)
 }
 
-/// One will be asked for.
+/// Records that a container will be created.
 pub(crate) fn begin(order: &ContainerOrder) -> IoResult<()> {
     write(order, ids(order), Stage::AskedFor)
 }
 
-/// This one is ours.
+/// Records a created container.
 pub(crate) fn own(order: &ContainerOrder, id: &str) -> IoResult<()> {
     let mut ids = ids(order);
     if !ids.iter().any(|known| known == id) {
@@ -67,19 +66,19 @@ pub(crate) fn own(order: &ContainerOrder, id: &str) -> IoResult<()> {
     write(order, ids, Stage::Owned)
 }
 
-/// It runs on without its unit, until `down` or `stop`. One that was never made is not left.
+/// Records that the container runs on without its unit, until `down` or `stop`. Does nothing if none was created.
 pub(crate) fn leave(order: &ContainerOrder) {
     if let Some(made) = read(order) {
         let _ = write(order, made.ids, Stage::Left);
     }
 }
 
-/// It is gone.
+/// Records that the container is gone.
 pub(crate) fn forget(order: &ContainerOrder) {
     let _ = std::fs::remove_file(order.made_note());
 }
 
-/// Removes whatever is left of a unit's containers.
+/// Removes all containers of the unit.
 pub(crate) async fn clear(docker: &Docker, order: &ContainerOrder) -> Result<(), Error> {
     for one in ours::find(docker, order).await? {
         ours::remove(docker, &one.id).await?;

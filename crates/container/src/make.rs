@@ -1,4 +1,4 @@
-//! Making a container from what is declared.
+//! Creates a container from its specification.
 
 use crate::ours::labels;
 use bollard::Docker;
@@ -11,12 +11,12 @@ use bollard::query_parameters::{CreateContainerOptions, StartContainerOptions};
 use ostler_model::ContainerOrder;
 use std::collections::HashMap;
 
-/// Its id, once it runs.
+/// Creates and starts the container. Returns its id.
 pub(crate) async fn make(docker: &Docker, order: &ContainerOrder) -> Result<String, Error> {
     let options =
         CreateContainerOptions { name: Some(order.name()), ..CreateContainerOptions::default() };
     let made = docker.create_container(Some(options), body(order)).await?;
-    // Without the note it is ours by its name and labels.
+    // Without the note, the container is still known by its name and labels.
     let _ = crate::made_note::own(order, &made.id);
     match docker.start_container(&made.id, None::<StartContainerOptions>).await {
         Ok(()) => Ok(made.id),
@@ -41,14 +41,14 @@ fn body(order: &ContainerOrder) -> ContainerCreateBody {
             port_bindings: Some(bindings),
             network_mode: order.spec.network.clone(),
             memory,
-            // Without room to swap, or the limit would be twice as much.
+            // No swap in addition: by default the limit would be doubled.
             memory_swap: memory,
             cpu_shares: order.resources.cpu_shares.map(|shares| shares as i64),
             ulimits: order.resources.descriptors.map(|most| {
                 let most = Some(most as i64);
                 vec![ResourcesUlimits { name: Some("nofile".to_owned()), soft: most, hard: most }]
             }),
-            // We are the ones who start it again.
+            // The supervisor restarts the container, not the engine.
             restart_policy: Some(RestartPolicy {
                 name: Some(RestartPolicyNameEnum::NO),
                 maximum_retry_count: None,

@@ -1,12 +1,12 @@
-//! Whether a container ended for want of memory. The engine's own flag is often false where it was so, and stays true
-//! where a child was killed long ago; the kernel's count of the container's group is asked first.
+//! Whether a container ended because it was out of memory. The engine's flag is often false although it was, and stays
+//! true if a child was killed long ago. So the kernel's count for the container's cgroup is checked first.
 
 use bollard::Docker;
 use bollard::query_parameters::InspectContainerOptions;
 use ostler_os::{MemoryKills, mono_ms, watch_memory_kills};
 
 const KILLED: i32 = 128 + 9;
-/// A kill this long before the end may have caused it.
+/// A kill within this time before the end may have caused it.
 const NEAR_MS: u64 = 2_000;
 
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// From now on.
+    /// Starts to watch the container's cgroup.
     pub(crate) async fn watch(docker: &Docker, id: &str) -> Self {
         let found = docker.inspect_container(id, None::<InspectContainerOptions>).await.ok();
         let pid = found.and_then(|found| found.state?.pid).filter(|pid| *pid > 0);

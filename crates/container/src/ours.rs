@@ -1,5 +1,6 @@
-//! Which containers are ours: those that we made. What the engine was asked for and did not tell of is known by its labels
-//! and the name we gave it. Neither counts alone: names are free to all, and an image made from a container has its labels.
+//! Finds the containers that Ostler created. Their ids are recorded. A container whose creation the engine did not
+//! confirm is known by its labels together with its name. Neither is enough alone: any container may have the name, and
+//! an image made from a container has its labels.
 
 use bollard::Docker;
 use bollard::errors::Error;
@@ -22,13 +23,13 @@ pub(crate) fn labels(order: &ContainerOrder) -> HashMap<String, String> {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }
 
-/// One that is there for this unit.
+/// An existing container of this unit.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) id: String,
     pub(crate) is_running: bool,
     pub(crate) is_paused: bool,
-    /// Made from what is declared now.
+    /// Created from the current specification.
     pub(crate) is_same: bool,
 }
 
@@ -41,7 +42,7 @@ pub(crate) async fn find(docker: &Docker, order: &ContainerOrder) -> Result<Vec<
     };
     let listed: Vec<Listed> = match docker.list_containers(Some(options)).await {
         Ok(listed) => listed.into_iter().map(Listed::from).collect(),
-        // Podman has states that no other engine knows.
+        // Podman has states that the client library does not know.
         Err(Error::JsonDataError { message, column, contents }) => serde_json::from_str(&contents)
             .map_err(|_| Error::JsonDataError { message, column, contents })?,
         Err(error) => return Err(error),
@@ -54,7 +55,7 @@ pub(crate) async fn find(docker: &Docker, order: &ContainerOrder) -> Result<Vec<
             return None;
         }
         Some(Found {
-            // One that is halted goes on when whoever halted it wants it to.
+            // A paused container counts as running: the process that paused it resumes it.
             is_running: listed.state == "running" || listed.state == "paused",
             is_paused: listed.state == "paused",
             is_same: listed.labels.get(DIGEST) == Some(&order.digest),
@@ -64,7 +65,7 @@ pub(crate) async fn find(docker: &Docker, order: &ContainerOrder) -> Result<Vec<
     Ok(listed.into_iter().filter_map(one).collect::<Vec<Found>>())
 }
 
-/// What we want to know of a container in the engine's list.
+/// The fields used of a container in the engine's list.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Listed {
@@ -88,11 +89,11 @@ impl From<ContainerSummary> for Listed {
     }
 }
 
-/// Who has the name that we want.
+/// The owner of the container's name.
 pub(crate) enum NameOwner {
     Nobody,
     Own,
-    /// Its id, in short.
+    /// Its short id.
     Other(String),
 }
 
@@ -114,7 +115,7 @@ pub(crate) async fn holder(docker: &Docker, order: &ContainerOrder) -> Result<Na
     Ok(NameOwner::Other(found.id.unwrap_or_default().chars().take(12).collect()))
 }
 
-/// Gone already is gone.
+/// Removes a container. One that is gone is no error.
 pub(crate) async fn remove(docker: &Docker, id: &str) -> Result<(), Error> {
     let options = RemoveContainerOptions { force: true, v: true, link: false };
     match docker.remove_container(id, Some(options)).await {

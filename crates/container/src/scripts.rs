@@ -1,4 +1,4 @@
-//! The scripts that a container's checks run must be in it: one that is missing would fail for ever.
+//! Checks that the scripts of a container's checks exist in it: a missing script would fail for ever.
 
 use crate::exec;
 use bollard::Docker;
@@ -6,11 +6,11 @@ use ostler_model::ContainerOrder;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Nothing is known of one that takes longer.
+/// After this time the result is unknown.
 const MOST: Duration = Duration::from_secs(10);
 const NOT_THERE: i32 = 44;
 
-/// What is missing, in words.
+/// Why a script is missing, as an error message.
 pub(crate) async fn missing(docker: &Docker, order: &ContainerOrder) -> Option<String> {
     for script in &order.spec.scripts {
         let look = format!("test -f \"/code/$1\" || exit {NOT_THERE}");
@@ -19,8 +19,8 @@ pub(crate) async fn missing(docker: &Docker, order: &ContainerOrder) -> Option<S
         let looked = exec::run(docker, order, command, &mark);
         if let Ok(Ok(NOT_THERE)) = timeout(MOST, looked).await {
             return Some(format!(
-                "/code/{script} is not in the container, and its manifest's health needs it: \
-                 add it to the image or the volume, or take it out of the manifest"
+                "/code/{script} is not in the container, but the health check in its manifest needs it: \
+                 add it to the image or the volume, or remove it from the manifest"
             ));
         }
     }

@@ -1,19 +1,19 @@
-//! What the shim says to whoever started it, in the words of sd_notify.
+//! Sends the shim's sd_notify messages to the supervisor.
 
 use std::cell::Cell;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-/// How often it is looked whether another listens.
+/// How often the shim checks for a new listener.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// The number of its file, and when that was made.
+/// The inode number of the socket's file, and its change time.
 type Listener = (u64, i64, i64);
 
 pub(crate) struct ShimNotify {
     socket: Option<(UnixDatagram, String)>,
-    /// Who was told that the container runs.
+    /// The listener that received the last READY.
     received_by: Cell<Option<Listener>>,
 }
 
@@ -22,7 +22,7 @@ impl ShimNotify {
         let place = get("NOTIFY_SOCKET").filter(|place| !place.is_empty());
         let socket = place.and_then(|place| Some((UnixDatagram::unbound().ok()?, place)));
         if let Some((socket, _)) = &socket {
-            // Whoever does not read does not hold the container up.
+            // A listener that does not read must not block the container.
             let _ = socket.set_nonblocking(true);
         }
         Self { socket, received_by: Cell::new(None) }
@@ -32,14 +32,14 @@ impl ShimNotify {
         self.is_said(text);
     }
 
-    /// What may not be lost: a supervisor that died with its guardian took with it what they had heard.
+    /// Sends READY and records the receiver: a supervisor that died together with its guardian has lost the message.
     pub(crate) fn report_ready(&self, id: &str) {
         let listener = self.listener();
         let is_said = self.is_said(&format!("READY=1\nSTATUS=container {id}"));
         self.received_by.set(listener.filter(|_| is_said));
     }
 
-    /// Returns when somebody listens who has not been told that the container runs.
+    /// Waits until a listener exists that has not received READY.
     pub(crate) async fn until_another_listens(&self) {
         loop {
             tokio::time::sleep(LOOK).await;
@@ -56,7 +56,7 @@ impl ShimNotify {
         said.is_some_and(|said| said.is_ok())
     }
 
-    /// Each has a file of its own there. A number may be given again, but not at the same time.
+    /// Each listener has its own socket file. An inode number may be reused, but not with the same change time.
     fn listener(&self) -> Option<Listener> {
         let (_, place) = self.socket.as_ref()?;
         let file = std::fs::metadata(place).ok()?;

@@ -1,32 +1,33 @@
-//! Podman's own service, where nobody else serves it: a run of ours, below which nothing of a container may live.
+//! Runs podman's API service if no other process does. The service is a run of Ostler's; no process of a container may
+//! be part of that run.
 //!
-//! What podman leaves beside each container (conmon) is born of the service. It would be in the service's boundary, keep
-//! the run from ending, and be ended with it, and every container with it. So podman is given a conmon that first leaves
-//! the run: like the container it belongs to the engine, and goes when the container goes. Whoever looks for a run's
-//! orphans knows by what it carries that it is of none.
+//! The service starts a monitor (conmon) for each container. The monitor would be part of the service's run: it would
+//! keep the run from ending, and it would be killed with it, and with it every container. So podman gets a conmon
+//! wrapper that first leaves the run. The monitor then belongs to the engine, like the container, and ends with the
+//! container. A mark in its environment shows a search for a run's orphans that it is part of none.
 
 use ostler_model::RunSpec;
 use ostler_sys::{Durability, write_atomic};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The same again would fail again.
+/// Exit code: a retry would fail again.
 const CONFIG: i32 = 78;
 const NOT_BEGUN: i32 = 126;
 const PODMAN: &str = "podman";
 const SCRIPT: &str = "conmon";
 
-/// Podman, if it is here, may be used, and nobody serves it; `own` is where we would.
+/// The podman executable, if podman is installed, may be used, and is not served. `own` is the address of our service.
 pub fn unserved_podman(get: impl Fn(&str) -> Option<String>, own: &Path) -> Option<PathBuf> {
     let podman = || ostler_os::find_tool(PODMAN).and_then(|found| std::path::absolute(found).ok());
     is_unserved(get, own).then(podman).flatten()
 }
 
-/// Whether podman would be ours to serve, by what the environment says.
+/// Whether the environment lets Ostler serve podman.
 fn is_unserved(get: impl Fn(&str) -> Option<String>, own: &Path) -> bool {
     let set = |name: &str| get(name).filter(|value| !value.is_empty());
     let own = format!("unix://{}", own.display());
-    // Decided before, and not to be changed by what appeared since.
+    // The decision was made before and stays, whatever has appeared since.
     if set("CONTAINER_HOST").as_deref() == Some(&*own) {
         return true;
     }
@@ -38,7 +39,7 @@ fn is_unserved(get: impl Fn(&str) -> Option<String>, own: &Path) -> bool {
     !is_named && !crate::engine::places(get).iter().any(is_there)
 }
 
-/// Becomes the service. Returns only if it cannot.
+/// Executes the service in this process. Returns only on failure.
 pub fn serve(socket: &Path) -> i32 {
     let error = match prepared(socket) {
         Ok((podman, script)) => {
@@ -49,14 +50,14 @@ pub fn serve(socket: &Path) -> i32 {
         }
         Err(error) => error,
     };
-    notify(&format!("podman cannot be served: {error}"));
+    notify(&format!("cannot start podman's service: {error}"));
     CONFIG
 }
 
-/// Podman, and the conmon it is to take.
+/// The podman executable, and the conmon wrapper for it.
 fn prepared(socket: &Path) -> io::Result<(PathBuf, PathBuf)> {
-    let podman =
-        ostler_os::find_tool(PODMAN).ok_or_else(|| io::Error::other("it is not on the PATH"))?;
+    let podman = ostler_os::find_tool(PODMAN)
+        .ok_or_else(|| io::Error::other("podman is not on the PATH"))?;
     let asked = ["info", "--format", "{{.Host.Conmon.Path}}"];
     let description = ostler_os::run_tool(&podman.display().to_string(), &asked, b"")?;
     let conmon = String::from_utf8_lossy(&description.output).trim().to_owned();
@@ -68,12 +69,12 @@ fn prepared(socket: &Path) -> io::Result<(PathBuf, PathBuf)> {
     let script = folder.join(SCRIPT);
     let own = ostler_os::own_executable()?;
     let text = format!(
-        "#!/bin/sh\n# Written by ostler each time it serves podman: what is beside a container is of no run.\n\
+        "#!/bin/sh\n# Written by ostler each time it serves podman: the monitor of a container is part of no run.\n\
          exec {} shim podman --conmon {} -- \"$@\"\n",
         quoted(&own.display().to_string()),
         quoted(&conmon),
     );
-    // A service that still runs may start the old one at this moment.
+    // A service that still runs may execute the old script at this moment.
     write_atomic(&script, text.as_bytes(), 0o700, Durability::Cached)?;
     match std::fs::remove_file(socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -81,8 +82,8 @@ fn prepared(socket: &Path) -> io::Result<(PathBuf, PathBuf)> {
     }
 }
 
-/// Our own service may have gone with the last unit that needed it before what was left is swept up: then podman is
-/// served once more, beside us in the sweep's run, at a place of its own.
+/// Our service may have ended with the last unit that needed it. Then the sweep starts podman's service once more in
+/// its own run, at its own address.
 pub(crate) fn for_a_sweep(places: &[String]) -> Option<String> {
     let own = places.iter().find(|place| {
         let path = place.strip_prefix("unix://").map(Path::new);
@@ -99,10 +100,10 @@ pub(crate) fn forget(place: &str) {
     let _ = std::fs::remove_file(place.strip_prefix("unix://").unwrap_or(place));
 }
 
-/// Leaves the run, and becomes podman's own conmon.
+/// Leaves the run and executes podman's own conmon.
 pub fn conmon(program: &Path, arguments: &[String]) -> i32 {
     if !ostler_os::leave_run() {
-        notify("the kernel does not let it leave the service's run: it ends with it");
+        notify("cannot leave the run of podman's service: the container will end with the service");
     }
     let error = ostler_os::become_program(
         program,

@@ -1,20 +1,22 @@
-//! The shim's life.
+//! The shim: the process of a run that keeps a container.
 //!
 //! ```text
-//!   reach the engine ──► take up ours, or make one ──► follow ──► it ended ──► remove it, end as it did
-//!          ▲                                              │
-//!          └────────────── the engine went away ──────────┘
+//!   connect to the engine ──► adopt or create ──► follow ──► it ended ──► remove it, exit with its exit code
+//!          ▲                                         │
+//!          └───────── the engine went away ──────────┘
 //! ```
 //!
-//! The engine went away: the container goes on without it. The shim looks for the engine again, then for its container
-//! by id, and goes on where it was. It ends only for what the engine says of the container, never for its silence.
+//! If the engine goes away, the container runs on. The shim reconnects to the engine, finds its container by id, and
+//! continues where it was. It ends only when the engine reports the container's end, never because the engine does not
+//! answer.
 //!
-//! Somebody ends the shim: the container is asked to end, has its grace, and is removed. If the shim is killed, the
-//! container goes on; the next shim of this unit takes it up, and `sweep` removes it where there is none.
+//! When the shim is asked to stop, it sends the container's stop signal, waits for the grace period, kills the
+//! container, and removes it. If the shim is killed, the container runs on; the unit's next shim adopts it, or `sweep`
+//! removes it.
 //!
-//! A container that left the list of agents runs on without its unit. The supervisor writes the leave note and ends the
-//! shim, which leaves the container. Another shim (`keep_left`) stands for it from then on: it makes nothing, and ends it
-//! as any shim does, so `down` and `stop` leave nothing behind.
+//! A container that was removed from the list of agents runs on without its unit. The supervisor writes the leave note
+//! and stops the shim, which leaves the container running. From then on another shim (`keep_left`) keeps it: that shim
+//! creates nothing, and ends the container as any shim does, so `down` and `stop` leave nothing behind.
 
 use crate::engine::{self, PATIENCE};
 use crate::follow::Place;
@@ -32,16 +34,16 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{sleep, timeout};
 
-/// The same again would fail again.
+/// Exit code: a retry would fail again.
 const CONFIG: i32 = 78;
 const GONE: i32 = 1;
-/// To remove what is left; the engine may take its time for one that does not want to end.
+/// The time for removing the rest: the engine may need long for a container that does not stop.
 const SWEEP: Duration = Duration::from_secs(60);
-/// Before a sweep that failed is tried again.
+/// The pause before a failed sweep is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How long one that was asked for is waited for, to be removed.
+/// How long a sweep waits for a container whose creation was not confirmed.
 const LATE: Duration = Duration::from_secs(30);
-/// An engine that answers to some questions only is not asked without a pause.
+/// The pause between calls to an engine that answers only some of them.
 const BETWEEN: Duration = Duration::from_millis(200);
 
 fn order() -> Result<ContainerOrder, String> {
@@ -54,21 +56,21 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-/// Whose container a shim stands for.
+/// The owner of a shim's container.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ShimFor {
     Unit,
-    /// One that left the list of agents.
+    /// None: the container was removed from the list of agents.
     Nobody,
 }
 
-/// Keeps the container that the environment describes. Returns the exit code to end with; where it was ended by a signal,
-/// this process is ended by the same.
+/// Keeps the container that the environment describes. Returns the exit code. If a signal killed the container, this
+/// process ends by the same signal.
 pub fn keep() -> i32 {
     kept(ShimFor::Unit)
 }
 
-/// The same for a container that left the list of agents and has no unit any more: it is not made anew.
+/// Like `keep`, for a container that was removed from the list of agents and has no unit: it is never created again.
 pub fn keep_left() -> i32 {
     kept(ShimFor::Nobody)
 }
@@ -77,7 +79,7 @@ fn kept(of: ShimFor) -> i32 {
     let order = match order() {
         Ok(order) => order,
         Err(error) => {
-            notify(&format!("no container is described: {error}"));
+            notify(&format!("invalid container description: {error}"));
             return CONFIG;
         }
     };
@@ -92,7 +94,7 @@ fn kept(of: ShimFor) -> i32 {
     match end {
         End::Code { code, is_out_of_memory } => {
             if is_out_of_memory {
-                let why = "the kernel killed the container for want of memory".to_owned();
+                let why = "the kernel killed the container: out of memory".to_owned();
                 note(ContainerEndKind::OutOfMemory, why);
             }
             if (129..=192).contains(&code) {
@@ -101,7 +103,7 @@ fn kept(of: ShimFor) -> i32 {
             code
         }
         End::Gone => {
-            let why = "its container was removed by somebody else".to_owned();
+            let why = "another process removed its container".to_owned();
             note(ContainerEndKind::Removed, why);
             GONE
         }
@@ -115,14 +117,14 @@ fn kept(of: ShimFor) -> i32 {
         }
         End::Asked => 0,
         End::Left => {
-            let why = "it is no longer in the list of agents; its container runs on".to_owned();
+            let why = "no longer in the list of agents; its container runs on".to_owned();
             note(ContainerEndKind::Left, why);
             0
         }
     }
 }
 
-/// Removes whatever is left of a unit's containers.
+/// Removes all containers of a unit.
 pub fn sweep() -> i32 {
     let (Ok(order), Ok(runtime)) = (order(), runtime()) else { return CONFIG };
     runtime.block_on(async {
@@ -139,7 +141,7 @@ pub fn sweep() -> i32 {
                 continue;
             };
             match timeout(SWEEP, made_note::clear(&docker, &order)).await {
-                // An engine that was slow to make it may do so yet.
+                // A slow engine may still create it.
                 Ok(Ok(())) if made_note::is_asked_for(&order) && began.elapsed() < LATE => {
                     sleep(BETWEEN).await;
                 }
@@ -184,19 +186,19 @@ impl Asked {
 
 async fn live(order: &ContainerOrder, of: ShimFor) -> End {
     let words = ShimNotify::open(|name| std::env::var(name).ok());
-    // It was meant for the shim before this one.
+    // The note was for the previous shim.
     let _ = std::fs::remove_file(order.leave_note());
     if let Some(why) = &order.spec.broken {
         return End::Refused(why.clone());
     }
     if of == ShimFor::Unit && crate::listed::is_unlisted(order) {
         made_note::leave(order);
-        return End::Refused("it is no longer in the list of agents".to_owned());
+        return End::Refused("no longer in the list of agents".to_owned());
     }
     let places = engine::places(|name| std::env::var(name).ok());
-    let Ok(mut asked) = Asked::listen() else { return End::Refused("no signals".to_owned()) };
+    let Ok(mut asked) = Asked::listen() else { return End::Refused("signal error".to_owned()) };
     let away = |why: String| {
-        notify(&format!("{why}; it is waited for"));
+        notify(&format!("{why}; waiting for it"));
         words.say(&format!("STATUS=unknown, deferred: {why}"));
     };
     let docker = tokio::select! {
@@ -250,16 +252,16 @@ async fn live(order: &ContainerOrder, of: ShimFor) -> End {
             return end;
         }
         sleep(BETWEEN).await;
-        // The engine has gone. The container goes on.
+        // The engine went away. The container runs on.
         let away = |why: String| {
-            notify(&format!("{why}; the container goes on"));
+            notify(&format!("{why}; the container runs on"));
             words.say(&format!("STATUS=unknown, deferred: {why}"));
         };
         docker = tokio::select! {
             docker = engine::until_reached(&places, away) => docker,
             () = asked.come(), if !is_asked => {
                 is_asked = true;
-                // Nothing can be done to it without its engine, and one that is to be left needs nothing.
+                // Without the engine nothing can be done to it, and a container to be left needs nothing.
                 if is_to_leave(order) { continue }
                 engine::until_reached(&places, |_| {}).await
             }
@@ -268,12 +270,12 @@ async fn live(order: &ContainerOrder, of: ShimFor) -> End {
     }
 }
 
-/// Only the supervisor knows whether it is ended because it left the list, or because somebody wants its end.
+/// Only the supervisor knows whether the unit was removed from the list or should stop.
 fn is_to_leave(order: &ContainerOrder) -> bool {
     std::path::Path::new(&order.leave_note()).exists()
 }
 
-/// The one that runs already, or a new one. Its id.
+/// The id of the running container, or of a new one.
 async fn made_for(
     docker: &Docker,
     order: &ContainerOrder,
@@ -288,7 +290,7 @@ async fn made_for(
             Ok(id)
         }
         Err(end) => {
-            // What is not done in time is left to the supervisor, which knows by the note.
+            // What cannot be removed in time is left to the supervisor, which finds it by the note.
             if let Ok(Ok(())) = timeout(PATIENCE, made_note::clear(docker, order)).await {
                 forget(order);
             }
@@ -297,7 +299,7 @@ async fn made_for(
     }
 }
 
-/// One that left the list, if it runs. What of it has ended is removed.
+/// The id of a container that was removed from the list, if it runs. If it has ended, it is removed.
 async fn still_there(docker: &Docker, order: &ContainerOrder, asked: &mut Asked) -> Option<String> {
     loop {
         if let Ok(Ok(found)) = timeout(PATIENCE, ours::find(docker, order)).await {
@@ -317,7 +319,7 @@ async fn still_there(docker: &Docker, order: &ContainerOrder, asked: &mut Asked)
     }
 }
 
-/// With what was kept of it.
+/// Removes the container and its notes.
 async fn remove(docker: &Docker, id: &str, order: &ContainerOrder) {
     if let Ok(Ok(())) = timeout(PATIENCE, ours::remove(docker, id)).await {
         forget(order);
@@ -329,7 +331,7 @@ fn forget(order: &ContainerOrder) {
     made_note::forget(order);
 }
 
-/// Its signal, its grace, then KILL. `None` if the engine does not answer.
+/// Sends the stop signal, waits for the grace period, and sends SIGKILL. `None` if the engine does not answer.
 async fn stop(
     docker: &Docker,
     id: &str,
@@ -340,7 +342,7 @@ async fn stop(
     let kill = async |signal: String| {
         let signal = Some(KillContainerOptions { signal });
         if docker.kill_container(id, signal.clone()).await.is_err() {
-            // One that is halted does not hear.
+            // A paused container does not handle signals.
             let _ = docker.unpause_container(id).await;
             let _ = docker.kill_container(id, signal).await;
         }

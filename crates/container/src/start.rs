@@ -1,4 +1,4 @@
-//! The container that runs already, or a new one.
+//! Finds the running container, or creates a new one.
 
 use crate::made_note;
 use crate::make;
@@ -13,13 +13,13 @@ use tokio::time::sleep;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// So often the engine may say that it cannot before it is believed.
+/// How many failures of the engine are tolerated before the start fails.
 const FAILURES_MOST: u32 = 5;
 const CONFLICT: u16 = 409;
-/// It does not answer, as far as anybody who looks is concerned.
+/// After this time the supervisor is notified that the engine is slow.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Its id.
+/// Returns the container's id.
 pub(crate) async fn begin(
     docker: &Docker,
     order: &ContainerOrder,
@@ -32,7 +32,7 @@ pub(crate) async fn begin(
         let begun = tokio::select! {
             begun = &mut tried => begun,
             () = sleep(SLOW) => {
-                words.say("STATUS=unknown, deferred: the container engine takes its time");
+                words.say("STATUS=unknown, deferred: the container engine is slow");
                 tried.await
             }
         };
@@ -43,17 +43,17 @@ pub(crate) async fn begin(
             {
                 return Err(End::Refused(refusal(order, status_code, &message)));
             }
-            // One engine says so when the name is taken, the other only that it failed.
+            // One engine reports a conflict when the name is taken; the other only reports a failure.
             Err(Error::DockerResponseServerError { status_code, message }) => {
                 match ours::holder(docker, order).await {
                     Ok(NameOwner::Other(other)) => {
                         return Err(End::Refused(format!(
-                            "another container, {other}, has the name {:?} and is not ours: \
+                            "container {other}, which ostler did not create, has the name {:?}: \
                              remove or rename it, or give the unit another container_name",
                             order.name()
                         )));
                     }
-                    // One of ours is on its way out, and has the name for a moment yet.
+                    // A container of ours is being removed and still has the name.
                     Ok(NameOwner::Own | NameOwner::Nobody) if status_code == CONFLICT => {}
                     Ok(NameOwner::Own | NameOwner::Nobody) | Err(_) => failures += 1,
                 }
@@ -61,7 +61,7 @@ pub(crate) async fn begin(
                     return Err(End::Failed(message.trim().to_owned()));
                 }
             }
-            // Nothing is known of it.
+            // The state is unknown.
             Err(error) => words.say(&format!("STATUS=unknown, deferred: {error}")),
         }
         sleep(pause).await;
@@ -76,7 +76,7 @@ async fn tried(docker: &Docker, order: &ContainerOrder) -> Result<String, Error>
         }
         ours::remove(docker, &found.id).await?;
     }
-    // What others of us left is gone.
+    // The unit's earlier containers are gone.
     made_note::forget(order);
     let _ = made_note::begin(order);
     make::make(docker, order).await
@@ -86,7 +86,10 @@ fn refusal(order: &ContainerOrder, status: u16, message: &str) -> String {
     let message = message.trim();
     let is_image = message.to_ascii_lowercase().contains("image");
     if status == 404 && is_image {
-        return format!("the image {:?} is not there ({message}): pull it first", order.spec.image);
+        return format!(
+            "the image {:?} does not exist ({message}); pull it first",
+            order.spec.image
+        );
     }
     message.to_owned()
 }

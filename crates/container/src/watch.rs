@@ -1,5 +1,5 @@
-//! Until a container has ended. The engine is asked to tell at once, and is asked again every few seconds in case it
-//! did not; its silence means nothing.
+//! Waits until a container has ended. The engine reports events at once; the shim also polls every few seconds in case
+//! an event is missing. An engine that does not answer changes nothing.
 
 use crate::engine::PATIENCE;
 use crate::follow::Place;
@@ -13,28 +13,28 @@ use std::collections::HashMap;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// Behind the engine's own word.
+/// The polling interval, in addition to events.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// What it wrote last may come after the news of its end.
+/// The container's last output may come after the event of its end.
 const REST: Duration = Duration::from_secs(2);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// How it ended.
+/// How the container ended.
 #[derive(Debug)]
 pub(crate) enum End {
     Code {
         code: i32,
         is_out_of_memory: bool,
     },
-    /// Somebody removed it.
+    /// Another process removed the container.
     Gone,
-    /// It cannot be made as it is declared: the same again would fail again.
+    /// The container cannot be created with this specification: a retry would fail again.
     Refused(String),
-    /// The engine could not make it.
+    /// The engine could not create the container.
     Failed(String),
-    /// We were told to end before there was anything to end.
+    /// The shim was stopped before there was a container.
     Asked,
-    /// The container runs on, and is no longer ours to watch.
+    /// The container runs on and is no longer watched.
     Left,
 }
 
@@ -47,7 +47,7 @@ pub(crate) async fn until_ended(
 ) -> Option<End> {
     let (is_over, rests) = (Cell::new(false), Cell::new(false));
     let mut followed = Box::pin(async {
-        // A stream may end before its container does, where a log was turned over or cannot be read at all.
+        // A stream may end before its container does, for example after a log rotation.
         let mut pause = FIRST_PAUSE;
         loop {
             place.follow(docker).await;
@@ -66,7 +66,7 @@ pub(crate) async fn until_ended(
     };
     is_over.set(true);
     match end {
-        // The stream of one that has ended comes to an end by itself.
+        // The stream of an ended container ends by itself.
         Some(_) if !rests.get() => {
             let _ = timeout(REST, followed).await;
         }
@@ -86,19 +86,19 @@ async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
     loop {
         let looked = look(docker, id, memory, &mut life).await;
         let patience = match looked {
-            // Its end was told, and is about to be seen.
+            // Its end was reported, and the state follows soon.
             Inspection::Runs if life.code.is_some() => pause,
             Inspection::Runs => LOOK_EVERY,
             Inspection::Ending => pause,
             Inspection::Ended(end) => return Some(end),
             Inspection::Unknown => return None,
         };
-        // Whatever it says, it is looked at again.
+        // The state is polled after any event.
         match timeout(patience, description.next()).await {
             Ok(Some(Ok(WatchEvent::Died(code)))) => life.code = code,
             Ok(Some(Ok(WatchEvent::Gone))) => {}
             Err(_) => pause = (pause * 2).min(LOOK_EVERY),
-            // It cannot tell, or has no more to say: it is asked anew.
+            // The stream failed or ended: subscribe again.
             Ok(Some(Err(_)) | None) => {
                 sleep(pause.min(patience)).await;
                 pause = (pause * 2).min(LOOK_EVERY);
@@ -109,13 +109,13 @@ async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
 }
 
 enum WatchEvent {
-    /// With its exit code, where that was told.
+    /// With its exit code, if the event has one.
     Died(Option<i32>),
     Gone,
 }
 
-/// What the engine tells of the end of a container, from a little before now on: what happens before it begins to tell
-/// is not missed. Its `wait` is not used: podman's takes a whole processor while it waits.
+/// The engine's events of the end of a container, from one second ago on, so that an end before the subscription is not
+/// missed. The engine's `wait` call is not used: podman's uses a whole CPU while it waits.
 fn news(docker: &Docker, id: &str) -> impl Stream<Item = Result<WatchEvent, Error>> {
     let since = jiff::Timestamp::now().as_second() - 1;
     let options = EventsOptions {
@@ -143,17 +143,17 @@ fn news(docker: &Docker, id: &str) -> impl Stream<Item = Result<WatchEvent, Erro
 
 enum Inspection {
     Runs,
-    /// It has ended, and is not yet cleared away: how it ended is not known.
+    /// It has ended, and the engine has not cleaned it up yet: the exit code is unknown.
     Ending,
     Ended(End),
     Unknown,
 }
 
-/// One life of a container: an engine may start it again, if somebody made it do so, and what it does then is another.
+/// One run of a container: if another process restarts it, its later exit code does not count.
 #[derive(Default)]
 struct Life {
     began: Option<String>,
-    /// What the engine told its end with.
+    /// The exit code of the engine's event.
     code: Option<i32>,
 }
 
@@ -176,7 +176,7 @@ async fn look(docker: &Docker, id: &str, memory: &Memory, life: &mut Life) -> In
         Ok(Err(Error::DockerResponseServerError { status_code: 404, .. })) => {
             Inspection::Ended(End::Gone)
         }
-        // Podman has a word for one that ended and is not yet cleared away which nobody else knows.
+        // Podman has a state for an ended container that is not cleaned up yet. The client library does not know it.
         Ok(Err(Error::JsonDataError { contents, .. })) => {
             let Some(code) = life.code.or_else(|| code_of_stopped(&contents)) else {
                 return Inspection::Ending;
@@ -187,7 +187,8 @@ async fn look(docker: &Docker, id: &str, memory: &Memory, life: &mut Life) -> In
     }
 }
 
-/// Its exit code, if the answer says that it is stopped. Podman may never clear it away, so nothing is waited for.
+/// The exit code, if the answer contains the state `stopped`. Podman may never clean it up, so the shim does not wait
+/// for that.
 fn code_of_stopped(answer: &str) -> Option<i32> {
     let answer: serde_json::Value = serde_json::from_str(answer).ok()?;
     let state = &answer["State"];

@@ -47,47 +47,47 @@ pub(crate) struct EndRun {
 #[derive(Clone, Debug)]
 pub enum Effect {
     Spawn(RunId),
-    /// Take up a live run that an earlier supervisor started.
+    /// Take over a live run that an earlier supervisor started.
     Adopt(Box<RunRecord>),
-    /// To everything in the run's scope.
+    /// Sends the signal to every process in the run's scope.
     Signal {
         run: RunId,
         signal: Signal,
     },
-    /// From now on, tell who is alive in the scope whenever that changes (`Surveyed`).
+    /// From now on, report every change of the processes in the scope (`Surveyed`).
     Watch(RunId),
-    /// Let what lives outside the boundary go on as a run of its own.
+    /// Make the processes outside the boundary a run of their own.
     LetGo(RunId),
-    /// The run is over: close what it held, and answer those who wait for it.
+    /// The run is over: close its resources and answer the waiting clients.
     Finish(Box<RunRecord>),
-    /// The run is another's now: let go of it without touching it.
+    /// Another supervisor owns the run now: release it without touching its processes.
     Abandon(RunId),
-    /// The caller may be told: it waits for a place in its pool, and the record says so durably.
+    /// The record now says durably that the run waits for a slot in its pool: answer the caller.
     Queued(RunId),
-    /// Look at the machine's memory (`MemoryLookedAt`).
+    /// Sample the machine's memory (`MemoryLookedAt`).
     LookAtMemory,
-    /// The caller may be told: it runs, and the record says so durably.
+    /// The record now says durably that the run is running: answer the caller.
     Started(RunId),
     Refuse {
         run: RunId,
         refusal: Refusal,
     },
-    /// Spawn a run for this unit (`SpawnAsked`), or say that it cannot be tried (`NotLaunched`).
+    /// Spawn a run for this unit (`SpawnAsked`), or report that it cannot be tried (`NotLaunched`).
     Launch(String),
-    /// Somebody is told of it.
+    /// Run the hooks for this condition.
     CallHook {
         unit: String,
         condition: Condition,
         why: String,
     },
-    /// A unit's run ended as it should not have: `crash.log` keeps it.
+    /// A unit's run failed: write it to `crash.log`.
     Crashed {
         unit: String,
         run: Box<RunRecord>,
         ran_ms: u64,
         description: String,
     },
-    /// Look whether the unit's agent has anything to do (`UnitEvent::Idle`).
+    /// Check whether the unit's agent is idle (`UnitEvent::Idle`).
     LookIdle {
         unit: String,
         run: RunId,
@@ -105,7 +105,7 @@ pub enum Effect {
         record: Box<RunRecord>,
         seen: crate::Observation,
     },
-    /// Nothing is left to look after, and we were asked to stop.
+    /// A stop was requested and no run is left.
     Stop,
 }
 

@@ -1,6 +1,7 @@
-//! Runs that were asked for from inside another run, and end with it.
+//! Runs that a process of another run requested. They end with that run.
 //!
-//! The parent is in the record, so a supervisor that comes after a crash knows it too. A run that is to be kept is not in here.
+//! The record holds the parent, so the tie survives a crash of the supervisor. Runs that are kept (`keep`) are not
+//! listed here.
 
 use crate::action::{EndRun, Step};
 use ostler_model::{Actor, RunId, RunRecord};
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub(crate) struct Children {
     of: BTreeMap<RunId, BTreeSet<RunId>>,
-    /// Runs of other supervisors: of those we do not know whether they have ended.
+    /// Runs that another supervisor owns: whether they have ended is unknown.
     elsewhere: BTreeSet<RunId>,
 }
 
@@ -38,12 +39,12 @@ impl Children {
         self.elsewhere.remove(&run);
     }
 
-    /// Those that have children, and that we would know of.
+    /// Parents whose end this supervisor would see.
     pub(crate) fn parents(&self) -> Vec<RunId> {
         self.of.keys().copied().filter(|parent| !self.elsewhere.contains(parent)).collect()
     }
 
-    /// Its children, their children, and so on.
+    /// All descendants: children, their children, and so on.
     pub(crate) fn below(&self, run: RunId) -> Vec<RunId> {
         let mut found = vec![run];
         let mut next = 0;
@@ -54,7 +55,7 @@ impl Children {
         found.split_off(1)
     }
 
-    /// The parent ends: so do its children, each by the one way that every run is ended. Told once.
+    /// The parent ends, so its children end too, in the same way as every run. Happens once.
     pub(crate) fn end_of(&mut self, parent: RunId, out: &mut Step) {
         for child in self.of.remove(&parent).unwrap_or_default() {
             self.end(child, out);
@@ -62,7 +63,7 @@ impl Children {
     }
 
     pub(crate) fn end(&self, child: RunId, out: &mut Step) {
-        let why = "the run it was started from has ended";
+        let why = "its parent run ended";
         out.end_run(EndRun { run: child, by: Actor::Supervisor, why });
     }
 }

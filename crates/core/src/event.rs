@@ -3,14 +3,14 @@ use ostler_model::{
     SpawnErrorKind, UnitRecord,
 };
 
-/// Something that happened: a command, a word of the kernel, or the outcome of an action.
+/// Input of the core: a command, a fact from the kernel, or the outcome of an action.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A caller wants a run.
     SpawnAsked(Box<NewRun>),
-    /// A run that waited for a place in its pool when the supervisor before us ended, and whose spec was kept for us.
+    /// The previous supervisor ended while this run waited for a slot in its pool. Its spec was kept.
     Requeued(Box<NewRun>),
-    /// The intent could not be made durable; nothing was executed.
+    /// The intent could not be made durable. Nothing was executed.
     IntentLost {
         run: RunId,
     },
@@ -30,16 +30,16 @@ pub enum Event {
         /// The caller's own reason.
         said: Option<String>,
     },
-    /// The process that showed it in the foreground has ended, and had not left it.
+    /// The foreground client of the run ended without detaching.
     ClientGone {
         run: RunId,
     },
-    /// The process that shows it in the foreground leaves it running.
+    /// The foreground client detached: the run continues.
     ClientLeft {
         run: RunId,
         by: Actor,
     },
-    /// One of the run's deadlines has come. `tree` is looked at anew where the run is ending.
+    /// One of the run's deadlines has passed. `tree` is a new survey if the run is ending.
     Due {
         run: RunId,
         last_output_mono_ms: Option<u64>,
@@ -57,13 +57,13 @@ pub enum Event {
         run: RunId,
         tree: Survey,
     },
-    /// KILL was delivered, and how.
+    /// KILL was delivered, and by which mechanism.
     Killed {
         run: RunId,
         mode: &'static str,
         processes: usize,
     },
-    /// A detached descendant was given its own handle.
+    /// A detached descendant now has a handle of its own.
     DetachDone {
         run: RunId,
         child: Box<RunRecord>,
@@ -71,29 +71,29 @@ pub enum Event {
     ShutdownAsked {
         by: Actor,
     },
-    /// Units that the registry knows, before the runs are looked at.
+    /// The units in the registry. Comes before the runs are reconciled.
     UnitsKnown {
         records: Vec<UnitRecord>,
         pools: Vec<PoolSpec>,
         boot_id: String,
     },
-    /// All runs have been looked at. Units that are wanted begin now, or rest until somebody starts the daemon.
+    /// All runs are reconciled. Wanted units start now, or stay stopped until the daemon is started.
     Reconciled {
         begin: bool,
     },
-    /// The daemon is started by somebody: units that rested begin.
+    /// A person started the daemon: units that stopped with it start again.
     UnitsWoken,
-    /// The pools of this file, all of them.
+    /// All pools of this file.
     PoolsDeclared {
         pools: Vec<PoolSpec>,
         file: String,
     },
-    /// What was seen of the machine's memory, as `LookAtMemory` asked for.
+    /// The sample that `LookAtMemory` requested.
     MemoryLookedAt(crate::pool::MachineMemory),
     UnitsDeclared {
         declared: Vec<crate::unit::Declared>,
         gone: Vec<String>,
-        /// Start also those that were stopped.
+        /// Also start the stopped ones.
         start: bool,
         by: Actor,
     },
@@ -107,21 +107,21 @@ pub enum Event {
         event: crate::unit::UnitEvent,
     },
     UnitsDue,
-    /// Something is known of the agent on a run's terminal.
+    /// News about the agent on a run's terminal.
     Agent {
         run: RunId,
         event: crate::agent::AgentEvent,
     },
-    /// A unit's run could not even be asked for.
+    /// A unit's run could not even be requested.
     NotLaunched {
         unit: String,
     },
     LeaseDue,
-    /// The lease was renewed (or at least read back); these runs are no longer ours.
+    /// The lease was renewed (or at least read back). The runs in `lost` are no longer ours.
     LeaseRenewed {
         lost: Vec<RunId>,
     },
-    /// Reconcile looked at a record that is not exited.
+    /// Reconcile has compared a record that is not exited with the kernel.
     Observed {
         record: Box<RunRecord>,
         seen: Observation,
@@ -132,7 +132,7 @@ pub enum Event {
     },
 }
 
-/// A run that is asked for.
+/// A requested run.
 #[derive(Clone, Debug)]
 pub struct NewRun {
     pub by: Actor,
@@ -142,13 +142,13 @@ pub struct NewRun {
     pub detach: Detach,
 }
 
-/// What the kernel said of a process we started.
+/// Facts from the kernel about a process that we started.
 #[derive(Clone, Debug)]
 pub struct Identity {
     pub fingerprint: Fingerprint,
     pub process_group_id: i32,
     pub cgroup: Option<String>,
-    /// The process that takes in its orphans, where it has no cgroup.
+    /// Subreaper above the run, if it has no cgroup.
     pub reaper: Option<Box<Fingerprint>>,
     pub enforced: Option<Box<Enforced>>,
 }
@@ -157,24 +157,24 @@ pub struct Identity {
 pub enum ExitStatus {
     Code(i32),
     Signal(i32),
-    /// It ended where we were not its parent and the kernel does not tell.
+    /// We were not its parent when it ended, and the kernel does not report the status.
     Unknown,
 }
 
-/// Who is alive in a run's scope at this moment.
+/// The live processes in a run's scope at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// In the root's own process group, the root included.
     pub inside: usize,
     /// Ours, but in another group or session.
     pub outside: usize,
-    /// Some of those outside, by name, for the journal.
+    /// Some of the processes outside, by name, for the journal.
     pub named: Vec<Member>,
-    /// Somebody may be left whom nothing ties to this run: then "gone" is not a fact.
+    /// A process may be left that cannot be attributed to this run, so an empty tree proves nothing.
     pub is_unexplained: bool,
-    /// Those whom the kernel does not let us signal.
+    /// Processes that the kernel does not let us signal.
     pub refusing: Vec<Refusing>,
-    /// Of one that has a limit on memory.
+    /// Only for a run with a memory limit.
     pub memory: Option<MemorySeen>,
 }
 
@@ -183,23 +183,23 @@ impl Survey {
         self.inside == 0 && self.outside == 0
     }
 
-    /// What an empty tree proves.
+    /// What an empty tree proves about extinction.
     pub fn extinct(&self) -> Extinct {
         if self.is_unexplained { Extinct::Unknown } else { Extinct::Yes }
     }
 }
 
-/// A process of a run that has become another user's.
+/// A process of the run that now runs as another user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusing {
     pub pid: i32,
     pub user: Option<u32>,
-    /// For people. No decision reads it.
+    /// For people only; decisions do not read it.
     pub command: String,
 }
 
 impl Refusing {
-    /// What is wrong, and what helps.
+    /// What is wrong, and the command that helps.
     pub(crate) fn description(&self) -> String {
         let Self { pid, user, command } = self;
         let user = user.map_or_else(String::new, |user| format!(" runs as user {user} and"));
@@ -210,13 +210,13 @@ impl Refusing {
     }
 }
 
-/// How a run stands with its limit on memory.
+/// The run's state against its memory limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemorySeen {
-    /// How many of its processes the kernel has killed for it, ever.
+    /// How many of its processes the kernel has killed for exceeding the limit, in total.
     pub kills: u64,
     pub peak_bytes: Option<u64>,
-    /// What our own look found, if that was more than it may have.
+    /// Memory above the limit, as found by our own sample.
     pub excess_bytes: Option<u64>,
 }
 
@@ -225,36 +225,36 @@ pub struct Member {
     pub pid: i32,
     pub group: i32,
     pub session: i32,
-    /// For people. No decision reads it.
+    /// For people only; decisions do not read it.
     pub command: String,
 }
 
-/// What reconcile saw of a recorded run.
+/// What reconcile found out about a recorded run.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// The recorded identity is alive: the process that was started, no other.
+    /// The recorded process is alive and is the one that was started.
     pub identity: Option<Identity>,
-    /// What became of it, where it is not.
+    /// Why the recorded process is not alive.
     pub gone: Gone,
     pub tree: Survey,
     pub ownership: crate::Ownership,
-    /// How the recorded process ended, where it did.
+    /// How the recorded process ended, if it did.
     pub status: ExitStatus,
     pub hearing: Hearing,
 }
 
-/// What became of a recorded run that is not alive.
+/// Why a recorded run is not alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
     NotLookedAt,
     MachineRestarted,
-    /// The process that was recorded.
+    /// The recorded process is gone.
     Process,
-    /// It was started and had ended before its process was recorded.
+    /// The process started and ended before it was recorded.
     BeforeItsProcess,
-    /// Its supervisor ended when it was just being started, or took with it whoever could tell.
+    /// The supervisor ended during the spawn, so whether the process started is unknown.
     PerhapsStarted,
-    /// Its supervisor ended between its record and its start, or while it waited for its place.
+    /// The supervisor ended between the record and the spawn, or while the run waited for a slot in its pool.
     NeverStarted,
 }
 
@@ -262,32 +262,32 @@ impl Gone {
     pub fn why(self) -> &'static str {
         match self {
             Gone::NotLookedAt => "not looked at",
-            Gone::MachineRestarted => "the machine was started anew since",
-            Gone::Process => "the recorded process is gone, or its pid is another's now",
-            Gone::BeforeItsProcess => "it was recorded, and ended before its process was",
-            Gone::PerhapsStarted => {
-                "it was recorded, and its supervisor ended before its process was"
+            Gone::MachineRestarted => "the machine has rebooted since",
+            Gone::Process => {
+                "the recorded process is gone, or its pid belongs to another process now"
             }
-            Gone::NeverStarted => "its supervisor ended before it had started it",
+            Gone::BeforeItsProcess => "it ended before the process was recorded",
+            Gone::PerhapsStarted => "the supervisor ended before the process was recorded",
+            Gone::NeverStarted => "the supervisor ended before it started the run",
         }
     }
 
-    /// For whoever waits for its end, if how it ended is not known.
+    /// Error text for clients that wait for the end, if the exit status is unknown.
     pub(crate) fn description(self) -> String {
         match self {
             Gone::NeverStarted => format!("{}; run it again", self.why()),
-            Gone::PerhapsStarted => format!("{}; whether it ran is not known", self.why()),
+            Gone::PerhapsStarted => format!("{}; whether it ran is unknown", self.why()),
             Gone::NotLookedAt | Gone::MachineRestarted | Gone::Process | Gone::BeforeItsProcess => {
-                format!("{}; how it ended is not known", self.why())
+                format!("{}; how it ended is unknown", self.why())
             }
         }
     }
 }
 
-/// What became of a run's output and input when its supervisor died.
+/// What happened to a run's output and input when its supervisor died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hearing {
-    /// Somebody held them for us: nothing of it is lost.
+    /// The guardian held them: nothing is lost.
     Kept,
     Lost,
 }

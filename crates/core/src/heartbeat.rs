@@ -1,17 +1,17 @@
-//! What a unit's silence means.
+//! Judges a unit by its heartbeats.
 //!
-//! A beat is expected every interval. Whoever declared to be busy is not expected to beat until then. Silence
-//! as long as the timeout is unhealthy; when so many beats were missed as well, it is dead to us and is started
-//! anew. Silence is counted from the last beat or from the end of what was declared, whichever is later.
+//! A heartbeat is expected every interval. A unit that declared itself busy is not expected to beat until that time.
+//! Silence of at least the timeout means unhealthy. If the allowed number of beats is missed as well, the unit is
+//! dead and is restarted. Silence counts from the last beat or from the end of the busy time, whichever is later.
 
 use ostler_model::HeartbeatSpec;
 
-/// The longest that a unit may declare at once: a promise that never ends is no sign of life.
+/// The longest busy time that a unit may declare at once. Without a limit, "busy" would hide a hang for ever.
 pub const BUSY_MOST_MS: u64 = 3_600_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// Nothing can change before then, if it stays silent.
+    /// If the unit stays silent, the judgement cannot change before then.
     Well {
         until_ms: u64,
     },
@@ -25,7 +25,7 @@ pub enum Judgement {
     },
 }
 
-/// All times are of one clock that nobody sets.
+/// All times are on the monotonic clock.
 pub fn judge(
     spec: &HeartbeatSpec,
     last_ms: u64,
@@ -52,7 +52,7 @@ mod tests {
     const DOCUMENT: HeartbeatSpec =
         HeartbeatSpec { interval_ms: 30_000, timeout_ms: 90_000, misses: 3 };
 
-    /// A5: with the document's numbers, 90 s of silence are three missed beats.
+    /// A5: with the numbers of the original document, 90 s of silence are three missed beats.
     #[test]
     fn the_documents_numbers() {
         assert_eq!(judge(&DOCUMENT, 0, None, 89_999), Judgement::Well { until_ms: 90_000 });
@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(judge(&DOCUMENT, 0, None, 90_000), dead);
     }
 
-    /// A5: unhealthy comes before dead where the timeout is shorter than the beats that may be missed.
+    /// A5: unhealthy comes before dead if the timeout is shorter than the allowed missed beats.
     #[test]
     fn unhealthy_first() {
         let spec = HeartbeatSpec { interval_ms: 100, timeout_ms: 150, misses: 3 };
@@ -71,17 +71,17 @@ mod tests {
         assert_eq!(judge(&spec, 1_000, None, 1_300), dead);
     }
 
-    /// A5: silence inside what was declared is not death, and counts only from its end.
+    /// A5: silence during the declared busy time is not death; it counts from the end of that time.
     #[test]
     fn silence_while_busy_is_no_death() {
         let busy = Some(600_000);
         assert_eq!(judge(&DOCUMENT, 0, busy, 599_000), Judgement::Well { until_ms: 690_000 });
         assert!(matches!(judge(&DOCUMENT, 0, busy, 690_000), Judgement::Dead { .. }));
-        // A beat after it is what counts.
+        // A later heartbeat counts instead.
         assert_eq!(judge(&DOCUMENT, 650_000, busy, 700_000), Judgement::Well { until_ms: 740_000 });
     }
 
-    /// A5: whatever the numbers, a unit that beats in time is never judged, and one that is silent for ever is.
+    /// A5: for all settings, a unit that beats in time stays well, and a unit that is silent for ever is dead.
     #[test]
     fn no_numbers_kill_what_beats_or_spare_what_does_not() {
         for interval_ms in [1, 7, 100, 30_000] {

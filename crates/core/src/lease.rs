@@ -1,14 +1,14 @@
 //! One owner at a time.
 //!
-//! An instance renews one lease for all its runs. While it holds, nobody else may touch them; once
-//! it has run out, whoever changes the owner in the registry first has them. Two clocks guard the
-//! theft: the wall time is what the record promises (`leaseExpiresAtMs`), and the monotonic time
-//! is what a clock jump or a night's sleep cannot fake.
+//! An instance renews one lease for all its runs. While the lease holds, no other instance may touch them. After it
+//! expires, the first instance that changes the owner in the registry has them. Taking over needs both clocks: the
+//! wall time is what the record promises (`leaseExpiresAtMs`), and the monotonic time is not affected by clock jumps
+//! or suspend.
 
 use crate::Now;
 use ostler_model::Settings;
 
-/// Our own lease, as far as we can be sure of it ourselves.
+/// Our own lease, as far as this process can know.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lease {
     length_ms: u64,
@@ -30,7 +30,7 @@ impl Lease {
         self.renewed_mono_ms + (self.length_ms / Settings::RENEWALS_PER_LEASE).max(1)
     }
 
-    /// True once per renewal, so that a burst of events asks for one only.
+    /// Returns true once per renewal, so that a burst of events requests only one.
     pub(crate) fn ask(&mut self) -> bool {
         !std::mem::replace(&mut self.renewal_asked, true)
     }
@@ -41,7 +41,7 @@ impl Lease {
     }
 }
 
-/// Another instance's lease as the registry shows it.
+/// Another instance's lease, from the registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     pub boot_id: String,
@@ -50,13 +50,13 @@ pub struct Claim {
     pub expires_mono_ms: u64,
 }
 
-/// Whether that lease has run out.
+/// Whether that lease has expired.
 pub fn may_steal(claim: &Claim, boot_id: &str, now: Now) -> bool {
     if claim.boot_id != boot_id {
-        // Its holder died with an earlier boot, and its monotonic clock means nothing now.
+        // The holder died with an earlier boot, and its monotonic clock has no meaning in this one.
         return true;
     }
-    // If the wall clock was set back behind the renewal, its expiry may be years away.
+    // If the wall clock was set back before the renewal, the expiry may be years away.
     let wall_set_back = now.wall_ms < claim.renewed_at_ms;
     now.mono_ms >= claim.expires_mono_ms && (now.wall_ms >= claim.expires_at_ms || wall_set_back)
 }

@@ -1,5 +1,5 @@
-//! Decisions. No clock, no syscalls, no async: time and facts come in as arguments, what is to be
-//! done goes out as actions. So a seed is a whole history, replayed in microseconds.
+//! Pure decision logic: no clock, no system calls, no async. Time and facts come in as arguments; actions go out. A
+//! random seed therefore reproduces a whole history in microseconds.
 
 mod action;
 pub mod agent;

@@ -1,17 +1,18 @@
-//! What a pool allows: how many of its members run at once, and how much memory must be free for one more.
+//! The limits of a pool: how many members may run at once, and how much memory must be free before another one
+//! starts.
 //!
-//! A member has a place from its start to its end. Whoever wants one draws a number; the lowest number is next, so
-//! the line is first come, first served, and nobody in it is passed over. A unit that is started again keeps its
-//! place (see `Unit::keeps_place`), because it did not leave.
+//! A member holds a slot from its start to its end. A member without a slot draws a ticket, and the lowest ticket is
+//! next: the queue is first come, first served, and no member is passed over. A unit that restarts soon keeps its
+//! slot (see `Unit::keeps_place`), because it did not leave.
 //!
-//! The state of a member says whether it has a place or waits. This file holds only what belongs to the pool itself:
-//! its declaration, the next number, and what was last seen of the machine's memory.
+//! Whether a member holds a slot or waits is part of the member's own state. This file holds only the pool's own
+//! data: the declaration, the last ticket and the last memory sample.
 
 use crate::time::Now;
 use ostler_model::PoolSpec;
 use std::collections::BTreeMap;
 
-/// What was seen of the machine's memory. `None` is what the machine does not tell.
+/// A sample of the machine's memory. `None` means that the machine does not report the value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineMemory {
     pub free_bytes: Option<u64>,
@@ -19,25 +20,25 @@ pub struct MachineMemory {
     pub pressure: Option<u32>,
 }
 
-/// A look that is older decides nothing.
+/// An older sample is not used for a decision.
 const FRESH_MS: u64 = 50;
-/// How often memory is looked at while somebody waits for it.
+/// Interval of the memory samples while a member waits for memory.
 const LOOK_EVERY_MS: u64 = 1_000;
-/// A member that was started so recently has not taken yet what it will need.
+/// A member that started less than this ago may not have allocated its memory yet.
 const SETTLING_MS: u64 = 10_000;
-/// How many members are named where a pool is full.
+/// The most members that the message about a full pool names.
 const NAMED_MOST: usize = 8;
 
-/// Whether one more member may be started now.
+/// Whether another member may start now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Start,
-    /// Memory has to be looked at first.
+    /// A fresh memory sample is needed first.
     Look,
     Wait(StartHold),
 }
 
-/// Why nobody is started.
+/// Why no member may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StartHold {
     Full { max: u32 },
@@ -53,7 +54,7 @@ impl StartHold {
         }
     }
 
-    /// As people read it. `members` are those that have a place.
+    /// Text for people. `members` hold a slot.
     pub(crate) fn description(&self, pool: &str, members: &[String]) -> String {
         match self {
             StartHold::Full { max } => {
@@ -62,13 +63,13 @@ impl StartHold {
                     0 => String::new(),
                     more => format!(" and {more} more"),
                 };
-                format!("pool {pool} is full: {} of {max} run ({named}{more})", members.len())
+                format!("pool {pool} is full: {} of {max} running ({named}{more})", members.len())
             }
             StartHold::LittleMemory { needed, free, just_started: 0 } => {
-                format!("less than {} of memory is free ({})", size(*needed), size(*free))
+                format!("less than {} of memory free ({})", size(*needed), size(*free))
             }
             StartHold::LittleMemory { needed, free, just_started } => format!(
-                "less than {} of memory is free ({}, less what the {just_started} started in the last {} s may take)",
+                "less than {} of memory free ({} minus the needs of {just_started} started in the last {} s)",
                 size(*needed),
                 size(*free),
                 SETTLING_MS / 1_000
@@ -86,7 +87,7 @@ fn size(bytes: u64) -> String {
         0..0x4000_0000 => (bytes as f64 / f64::from(1 << 20), "M"),
         _ => (bytes as f64 / f64::from(1 << 30), "G"),
     };
-    // Rounded down: "less than 4G is free (4G)" would be a riddle.
+    // Rounded down: "less than 4G of memory free (4G)" would contradict itself.
     let tenths = (value * 10.0).floor() / 10.0;
     if tenths.fract() == 0.0 { format!("{tenths:.0}{unit}") } else { format!("{tenths:.1}{unit}") }
 }
@@ -94,7 +95,7 @@ fn size(bytes: u64) -> String {
 #[derive(Clone, Debug)]
 struct Pool {
     spec: PoolSpec,
-    /// When members were started that have not taken their memory yet.
+    /// When members started that may not have allocated their memory yet.
     started_mono_ms: Vec<u64>,
     waits_for_memory: bool,
 }
@@ -112,7 +113,7 @@ impl Pools {
         self.pools.values().map(|pool| &pool.spec)
     }
 
-    /// Takes a declaration; those that run stay, however many it allows now. Returns whether it is news.
+    /// Sets a declaration. Running members stay, even above a new limit. Returns whether anything changed.
     pub(crate) fn set(&mut self, spec: PoolSpec) -> bool {
         match self.pools.get_mut(&spec.name) {
             Some(pool) if pool.spec == spec => false,
@@ -133,13 +134,13 @@ impl Pools {
         self.pools.remove(name);
     }
 
-    /// The next number in line.
+    /// The next ticket.
     pub(crate) fn draw(&mut self) -> u64 {
         self.last_ticket += 1;
         self.last_ticket
     }
 
-    /// A number that was drawn before us.
+    /// Notes a ticket that an earlier supervisor drew.
     pub(crate) fn drawn(&mut self, ticket: Option<u64>) {
         self.last_ticket = self.last_ticket.max(ticket.unwrap_or(0));
     }
@@ -148,14 +149,14 @@ impl Pools {
         self.seen = Some((memory, now.mono_ms));
     }
 
-    /// When memory is to be looked at again; none unless somebody waits for it.
+    /// When memory must be sampled again; `None` unless a member waits for memory.
     pub(crate) fn next_due(&self) -> Option<u64> {
         let (_, at) = self.seen?;
         let waits = self.pools.values().any(|pool| pool.waits_for_memory);
         waits.then(|| at.saturating_add(LOOK_EVERY_MS))
     }
 
-    /// A member has got a place that it had not before.
+    /// A member got a slot that it did not hold before.
     pub(crate) fn started(&mut self, name: &str, now: Now) {
         if let Some(pool) = self.pools.get_mut(name)
             && pool.spec.min_free_memory_bytes.is_some()
@@ -165,7 +166,8 @@ impl Pools {
         }
     }
 
-    /// Whether the first in line may be started, with so many that have a place. Remembers if it waits for memory.
+    /// Whether the first member in the queue may start, with `members` slots in use. Remembers whether it waits for
+    /// memory.
     pub(crate) fn decide(&mut self, name: &str, members: usize, now: Now) -> Verdict {
         let fresh = self.seen.filter(|(_, at)| now.mono_ms.saturating_sub(*at) < FRESH_MS);
         let Some(pool) = self.pools.get_mut(name) else { return Verdict::Start };
@@ -180,21 +182,21 @@ impl Pools {
         verdict
     }
 
-    /// Nobody waits in it.
+    /// No member waits in this pool.
     pub(crate) fn rests(&mut self, name: &str) {
         if let Some(pool) = self.pools.get_mut(name) {
             pool.waits_for_memory = false;
         }
     }
 
-    /// Nobody is started from any.
+    /// No member may start from any pool.
     pub(crate) fn at_rest(&mut self) {
         for pool in self.pools.values_mut() {
             pool.waits_for_memory = false;
         }
     }
 
-    /// Why nobody is started, as of the last look.
+    /// Why no member may start, as of the last sample.
     pub(crate) fn why(&self, name: &str, members: &[String], now: Now) -> Option<String> {
         let hold =
             self.pools.get(name)?.hold(members.len(), self.seen.map(|(seen, _)| seen), now)?;
@@ -253,10 +255,13 @@ mod tests {
         let pools = pools(Some(4), None);
         let members = ["a", "b", "c", "d"].map(str::to_owned);
         let why = pools.why("coders", &members, NOW).expect("it is full");
-        assert_eq!(why, "pool coders is full: 4 of 4 run (a, b, c, d)");
+        assert_eq!(why, "pool coders is full: 4 of 4 running (a, b, c, d)");
         let many: Vec<String> = (0..11).map(|number| format!("m{number}")).collect();
         let why = pools.why("coders", &many, NOW).expect("it is full");
-        assert!(why.ends_with("11 of 4 run (m0, m1, m2, m3, m4, m5, m6, m7 and 3 more)"), "{why}");
+        assert!(
+            why.ends_with("11 of 4 running (m0, m1, m2, m3, m4, m5, m6, m7 and 3 more)"),
+            "{why}"
+        );
     }
 
     #[test]
@@ -282,7 +287,8 @@ mod tests {
         }
         assert!(matches!(pools.decide("coders", 0, NOW), Verdict::Wait(_)));
         let why = pools.why("coders", &[], NOW).expect("it waits");
-        let description = "less than 4G of memory is free (9G, less what the 2 started in the last 10 s may take)";
+        let description =
+            "less than 4G of memory free (9G minus the needs of 2 started in the last 10 s)";
         assert_eq!(why, description);
         let then = later(SETTLING_MS);
         pools.saw(MachineMemory { free_bytes: Some(9 * GIB), pressure: Some(0) }, then);
@@ -302,7 +308,7 @@ mod tests {
         pools.saw(MachineMemory::default(), NOW);
         assert_eq!(pools.decide("coders", 3, NOW), Verdict::Start);
         assert_eq!(pools.decide("coders", 4, NOW), Verdict::Wait(StartHold::Full { max: 4 }));
-        assert_eq!(pools.next_due(), None, "a full pool is not looked at again and again");
+        assert_eq!(pools.next_due(), None, "a full pool needs no memory samples");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Who in a pool has a place, who waits, and who is next: units and runs together.
+//! The queue of each pool: which members hold a slot, which wait, and which is next. Units and runs queue together.
 
 use crate::action::{Effect, Step, Write};
 use crate::event::NewRun;
@@ -12,7 +12,7 @@ use ostler_model::{
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Somebody who waits for a place.
+/// A member that waits for a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Waiter {
     Unit(String),
@@ -29,7 +29,7 @@ impl World {
         }
     }
 
-    /// One that the file no longer declares stays as long as somebody names it.
+    /// A pool that the file no longer declares stays while a unit or run names it.
     pub(crate) fn declare_pools(&mut self, pools: Vec<PoolSpec>, file: &str, out: &mut Step) {
         let dropped: Vec<PoolSpec> = self
             .pools
@@ -46,18 +46,18 @@ impl World {
         }
     }
 
-    /// It stands where it stood.
+    /// The run keeps its ticket.
     pub(crate) fn requeued(&mut self, new: NewRun, now: Now, out: &mut Step) {
         let mut run = Run::new(new.record, new.limits, new.detach, RunPhase::InLine);
         run.has_place = false;
         run.is_queue_reported = true;
         let (why, evidence) =
-            ("it goes on to wait for a place", json!({ "pool": run.record.pool }));
+            ("still waiting after a restart of the supervisor", json!({ "pool": run.record.pool }));
         out.write(run.note(Actor::Supervisor, What::Adopted, why, evidence, now));
         self.add(run);
     }
 
-    /// Every pool that is declared.
+    /// All known pools.
     pub fn pool_specs(&self) -> impl Iterator<Item = &PoolSpec> {
         self.pools.specs()
     }
@@ -81,7 +81,7 @@ impl World {
         self.pools.specs().map(view).collect()
     }
 
-    /// Those that have a place, by the names that people know them by.
+    /// The members that hold a slot, by the names that people use.
     fn members(&self, pool: &str) -> Vec<String> {
         let units = self.units.of_pool(pool).filter(|unit| unit.has_place());
         let units = units.map(|unit| unit.name().to_owned());
@@ -95,7 +95,7 @@ impl World {
         self.pooled.range(ends).filter_map(|(_, run)| self.runs.get(run)).map(Box::as_ref)
     }
 
-    /// Those that wait and have a number, the next one first.
+    /// The members that wait and have a ticket, next one first.
     fn line(&self, pool: &str) -> Vec<Waiter> {
         let units = self.units.of_pool(pool).filter(|unit| unit.is_queued_for_place());
         let units = units
@@ -106,8 +106,8 @@ impl World {
         by_ticket.into_values().collect()
     }
 
-    /// Starts whoever is next wherever there is a place. Called when all that happened in a step is known, so that one
-    /// who is started again in the same step has not lost its place to another.
+    /// Starts the next member of every pool with a free slot. Runs at the end of a step, so that a member that
+    /// restarts in the same step has not lost its slot to another.
     pub(crate) fn admit(&mut self, now: Now, out: &mut Step) {
         if self.serving != Serving::Open || !self.is_reconciled {
             return self.pools.at_rest();
@@ -124,7 +124,7 @@ impl World {
         }
     }
 
-    /// Returns whether memory has to be looked at first.
+    /// Returns whether a memory sample is needed first.
     fn admit_to(&mut self, pool: &str, now: Now, out: &mut Step) -> bool {
         for name in self.units.line_of(pool, now) {
             let Some(unit) = self.units.get_mut(&name) else { continue };
@@ -158,7 +158,7 @@ impl World {
             }
             self.pools.started(pool, now);
         }
-        // Whoever is to be started as soon as memory was looked at is not said to wait.
+        // A member that starts as soon as the memory sample is there is not reported as waiting.
         if !must_look {
             for waiter in waiting {
                 self.note_queued(&waiter, pool, now, out);
@@ -171,11 +171,11 @@ impl World {
         let Some(unit) = self.units.get(name).filter(|unit| unit.is_queue_reported) else { return };
         let waited_ms = now.wall_ms.saturating_sub(unit.since_ms);
         let evidence = json!({ "pool": unit.record.spec.pool, "waitedMs": waited_ms });
-        let why = "it is the next in line";
+        let why = "next in the queue";
         out.write(unit.note(Actor::Supervisor, What::Admitted, why, evidence, now));
     }
 
-    /// Once for each wait: the record keeps its number, the journal knows why, and its caller is answered.
+    /// Once per wait: the record keeps the ticket, the journal gets the reason, and the caller gets its answer.
     fn note_queued(&mut self, waiter: &Waiter, pool: &str, now: Now, out: &mut Step) {
         let members = self.members(pool);
         let why = self.pools.why(pool, &members, now).unwrap_or_default();
@@ -199,7 +199,7 @@ impl World {
         }
     }
 
-    /// A pool that no file declares any more goes with the last who names it.
+    /// A pool that no file declares is removed with its last member.
     fn drop_unused(&mut self, used: &BTreeSet<String>, out: &mut Step) {
         let is_unused = |spec: &&PoolSpec| spec.file.is_none() && !used.contains(&spec.name);
         let unused: Vec<String> =
@@ -210,7 +210,7 @@ impl World {
         }
     }
 
-    /// Why each that waits for a place does, and how many are before it.
+    /// Fills in why each queued unit waits, and how many members are ahead of it.
     pub(crate) fn report_queued(&self, views: &mut [UnitView], now: Now) {
         let mut known: BTreeMap<String, (Option<String>, Vec<Waiter>)> = BTreeMap::new();
         for view in views.iter_mut().filter(|view| view.state == UnitState::Queued) {
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// The same of a run.
+    /// The same text for a run.
     pub fn why_queued(&self, run: RunId, now: Now) -> Option<String> {
         let waiting = self.runs.get(&run)?;
         let pool = waiting.record.pool.as_deref()?;
@@ -241,7 +241,7 @@ fn description(waiter: Waiter) -> String {
     }
 }
 
-/// The last part of the id, which `ostler runs` shows.
+/// The last part of the id, as `ostler runs` shows it.
 fn short(run: RunId) -> String {
     let id = run.to_string();
     id.rsplit('-').next().unwrap_or_default().to_owned()
@@ -249,10 +249,10 @@ fn short(run: RunId) -> String {
 
 fn describe_place(why: Option<&str>, line: &[Waiter], own: &Waiter) -> String {
     let before = line.iter().take_while(|waiter| *waiter != own).count();
-    let why = why.unwrap_or("is about to be started");
+    let why = why.unwrap_or("about to start");
     match before {
         0 => why.to_owned(),
-        1 => format!("{why}; 1 waits before it"),
-        before => format!("{why}; {before} wait before it"),
+        1 => format!("{why}; 1 ahead in the queue"),
+        before => format!("{why}; {before} ahead in the queue"),
     }
 }

@@ -1,29 +1,29 @@
-//! What to do with a record that is not exited, once the kernel has been asked about it (R15).
+//! What to do with a record that is not exited, after it was compared with the kernel (R15).
 
 use crate::{ExitStatus, Observation};
 use ostler_model::AdoptPolicy;
 
-/// Whose the record is.
+/// Who owns the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ownership {
     Ours,
-    /// Another instance's, and its lease has run out.
+    /// Another instance owns it, and its lease has expired.
     Expired,
-    /// Another instance's, and its lease holds.
+    /// Another instance owns it, and its lease holds.
     Another,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Another owner looks after it.
+    /// Another owner supervises it.
     LeaveAlone,
-    /// Make it ours in the registry first, then decide again.
+    /// Become the owner in the registry first, then decide again.
     Steal,
-    /// The process that was recorded has ended while nobody watched, and how is known.
+    /// The recorded process ended while no supervisor ran, and its exit status is known.
     TakeEnd,
-    /// The process that was recorded is gone, and so is its tree.
+    /// The recorded process and its whole tree are gone.
     MarkStale,
-    /// The process that was recorded is gone, but others of its tree are not: end them.
+    /// The recorded process is gone, but other processes of its tree are alive: end them.
     EndRest,
     Resume,
     Terminate,

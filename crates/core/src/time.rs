@@ -1,5 +1,5 @@
-/// The two clocks. Deadlines run on `mono_ms`, which nobody sets and which stands still while a
-/// laptop sleeps; records carry `wall_ms`, which may jump and therefore ends nothing.
+/// The two clocks. Deadlines use `mono_ms`, which cannot be set and which stops while the machine is suspended.
+/// Records use `wall_ms`, which may jump; therefore no deadline depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
     pub mono_ms: u64,

@@ -1,9 +1,9 @@
-//! Everything one supervisor decides about, and the one way in: `step`.
+//! Everything that one supervisor decides about. The only entry point is `step`.
 //!
-//! Each event goes to the run it is about. Three things are the world's own: whether new runs are
-//! accepted, which run holds a scope, and whether our lease still lets us act at all. When the lease
-//! has lapsed (we were stopped, or starved), every event waits until the registry has said which
-//! runs are still ours: a supervisor that slept must not wake up and signal another's run.
+//! Each event goes to the run that it is about. The world itself decides three things: whether new runs are accepted,
+//! which run holds a scope, and whether our lease still allows actions. After the lease has lapsed (the process was
+//! stopped or starved), every event waits until the registry has said which runs are still ours. Otherwise a
+//! supervisor that resumes late could signal another supervisor's run.
 
 use crate::action::Refusal;
 use crate::action::{Effect, EndRun, Step, Write};
@@ -28,21 +28,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub struct World {
     adopt: AdoptPolicy,
     lease: Lease,
-    /// Boxed: a map's node has room for eleven, and is seldom full.
+    /// Boxed, because a map node reserves space for eleven entries and is seldom full.
     pub(crate) runs: BTreeMap<RunId, Box<Run>>,
     due: BTreeSet<(u64, RunId)>,
-    /// Who holds or wants a scope, by a digest of its key: every unit's run has one.
+    /// The runs that hold or want a scope, by a digest of the scope key. Every unit's run has one.
     scoped: BTreeSet<(u64, RunId)>,
     pub(crate) serving: Serving,
-    /// All runs have been looked at: who lives is known.
+    /// All runs are reconciled: which of them are alive is known.
     pub(crate) is_reconciled: bool,
     pub(crate) units: Units,
     pub(crate) pools: Pools,
-    /// Runs that are members of a pool and no unit's.
+    /// Pool members that belong to no unit.
     pub(crate) pooled: BTreeSet<(String, RunId)>,
     pub(crate) agents: Agents,
     pub(crate) children: Children,
-    /// What came in while the lease was in doubt.
+    /// Events that came in while the lease was in doubt.
     deferred: Vec<Event>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Serving {
 }
 
 impl World {
-    /// A supervisor that has just taken its lease.
+    /// For a supervisor that has just taken its lease.
     pub fn new(settings: &Settings, now: Now) -> Self {
         Self {
             adopt: settings.adopt,
@@ -90,14 +90,14 @@ impl World {
         self.runs.len()
     }
 
-    /// The next moment at which something is due; the lease included, so never `None`.
+    /// The next deadline. The lease always has one.
     pub fn next_due(&self) -> u64 {
         let lease = self.lease.due_mono_ms();
         let units = self.units_next_due().unwrap_or(u64::MAX);
         self.due.first().map_or(lease, |(due, _)| lease.min(*due)).min(units)
     }
 
-    /// Whether we may act without asking the registry again what is ours.
+    /// Whether we may act without asking the registry again which runs are ours.
     pub fn holds_lease(&self, now: Now) -> bool {
         self.lease.holds(now)
     }
@@ -114,27 +114,27 @@ impl World {
         self.units.next_due().into_iter().chain(self.pools.next_due()).min()
     }
 
-    /// The run that is the unit's now.
+    /// The unit's current run.
     pub fn unit_run(&self, name: &str) -> Option<RunId> {
         self.units.get(name).and_then(|unit| unit.run())
     }
 
-    /// Whether nothing is about to change of this unit by itself.
+    /// Whether nothing about this unit changes without outside input.
     pub fn is_unit_settled(&self, name: &str) -> bool {
         self.units.is_settled(name)
     }
 
-    /// Whether it is stopped, or not there at all.
+    /// Whether it is stopped or unknown.
     pub fn is_unit_stopped(&self, name: &str) -> bool {
         self.units.is_stopped(name)
     }
 
-    /// Whether it is ready, or has done its work.
+    /// Whether it is ready or completed its work.
     pub fn is_unit_there(&self, name: &str) -> bool {
         self.units.get(name).is_some_and(|unit| unit.is_there())
     }
 
-    /// How many units must be ended one after the other.
+    /// The longest chain of units that must end one after the other.
     pub fn stop_depth(&self) -> u64 {
         self.units.depth_of_all() as u64
     }
@@ -147,7 +147,7 @@ impl World {
         self.units.get(name).map(|unit| &unit.record)
     }
 
-    /// Every unit as it is now.
+    /// All units in their current state.
     pub fn unit_views(&self, now: Now) -> Vec<UnitView> {
         let view = |unit: &Unit| {
             let view = self.units.view(unit, now);
@@ -213,7 +213,7 @@ impl World {
             }
             Event::ClientGone { run } => {
                 let (reason, by) = (Termination::ManualCancel, Actor::Kernel);
-                let why = "the process that showed it in the foreground has ended";
+                let why = "the foreground client ended";
                 self.notify(run, RunEvent::Cancel { reason, by, why, said: None }, now, out);
             }
             Event::ClientLeft { run, by } => self.client_left(run, by, now, out),
@@ -261,7 +261,7 @@ impl World {
         }
     }
 
-    /// Hands one event to one run; an event for a run that is over changes nothing.
+    /// Passes one event to one run. An event for an ended run changes nothing.
     pub(crate) fn notify(&mut self, id: RunId, event: RunEvent, now: Now, out: &mut Step) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         let is_start = matches!(event, RunEvent::Spawned(_));
@@ -272,7 +272,8 @@ impl World {
         self.settle(id, now, out);
     }
 
-    /// A person is told once of a question, whoever is supervisor: so what was told is kept with the unit.
+    /// The operator is notified once of a question, even across supervisors, so the unit's record keeps what was
+    /// notified.
     fn agent_moves(&mut self, id: RunId, event: AgentEvent, now: Now, out: &mut Step) {
         let Some(run) = self.runs.get(&id) else { return };
         if run.record.state == RunState::Exiting {
@@ -295,8 +296,8 @@ impl World {
         }
     }
 
-    /// What units want ended is ended here and now, by the way that every run is. Whatever that makes others want is
-    /// ended in the next round: thousands may go at once, so none is ended from within another's end.
+    /// Ends the runs that units want ended. What other units want as a result is ended in the next round; recursion
+    /// would be too deep for thousands of units.
     fn end_runs(&mut self, now: Now, out: &mut Step) {
         while !out.ends.is_empty() {
             for EndRun { run, by, why } in std::mem::take(&mut out.ends) {
@@ -306,7 +307,7 @@ impl World {
         }
     }
 
-    /// Keeps the list of deadlines true, and lets go of a run that is over.
+    /// Updates the list of deadlines, and removes a run that is over.
     fn settle(&mut self, id: RunId, now: Now, out: &mut Step) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         if run.is_ending() {
@@ -383,17 +384,17 @@ impl World {
         Some(run)
     }
 
-    /// It goes on in the background, also after a crash.
+    /// The run continues in the background, also after a crash.
     fn client_left(&mut self, id: RunId, by: Actor, now: Now, out: &mut Step) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         if let Some(client) = run.record.client.take() {
-            let why = "it goes on in the background";
+            let why = "continues in the background";
             out.write(run.note(by, What::ClientLeft, why, json!({ "pid": client.pid }), now));
             out.write(run.save(run.record.state, now));
         }
     }
 
-    /// Runs whose parent ended where nobody saw it.
+    /// Ends runs whose parent ended while no supervisor ran.
     fn end_orphans(&mut self, out: &mut Step) {
         for parent in self.children.parents() {
             if !self.runs.contains_key(&parent) {
@@ -402,14 +403,14 @@ impl World {
         }
     }
 
-    /// Whether the run it was asked for from is there to stay.
+    /// Whether its parent run is alive and not ending.
     fn has_parent(&self, record: &RunRecord) -> bool {
         let Some(parent) = record.parent.filter(|_| !record.keep) else { return true };
         self.runs.get(&parent).is_some_and(|parent| !parent.is_ending())
     }
 
-    /// The newest that waits for a scope may begin once nobody holds it. The one before it leaves it its place in their
-    /// pool.
+    /// Starts the newest run that waits for a free scope. It takes over the slot of the run before it, if both are in
+    /// the same pool.
     fn unblock(&mut self, key: &str, place: Option<&str>, now: Now, out: &mut Step) {
         let wanting = self.of_scope(key);
         let is_held = wanting
@@ -465,12 +466,12 @@ impl World {
                 out.write(older_run.note(
                     new.by.clone(),
                     What::Replaced,
-                    format!("run {id} of the same scope takes its place"),
+                    format!("by run {id}"),
                     json!({ "by": id }),
                     now,
                 ));
             }
-            let why = "a newer run of its scope takes its place";
+            let why = "replaced by a newer run of its scope";
             let reason = Termination::ManualCancel;
             self.notify(
                 older,
@@ -479,10 +480,10 @@ impl World {
                 out,
             );
         }
-        // Two copies of one scope never run at the same time: the newer waits.
+        // Two copies of one scope never run at the same time: the newer one waits.
         let is_held =
             run.record.scope_key.as_deref().is_some_and(|key| !self.of_scope(key).is_empty());
-        // A unit has its place before its run is made.
+        // A unit has its slot before its run exists.
         let is_pooled = run.record.pool.is_some() && run.record.unit.is_none();
         if is_held {
             run.phase = Phase::Queued;
@@ -513,10 +514,10 @@ impl World {
             who: by,
             what: What::SupervisorStopping,
             run_id: None,
-            why: format!("{} live runs are ended first", self.runs.len()),
+            why: format!("{} live runs end first", self.runs.len()),
             evidence: Map::new(),
         }));
-        // Units go in the order of who depends on whom, everything else at once.
+        // Units end in dependency order; all other runs end at once.
         self.units.leave_all(&by_units, now, out);
         let in_order: BTreeSet<RunId> = self.units.iter().filter_map(Unit::run).collect();
         let live: Vec<RunId> =
@@ -533,7 +534,7 @@ impl World {
         }
     }
 
-    /// These are another instance's now. They are not signalled and their records are not written.
+    /// Another instance owns these runs now. They are not signalled and their records are not written.
     fn abandon(&mut self, lost: Vec<RunId>, now: Now, out: &mut Step) {
         let mut keys = BTreeSet::new();
         for id in lost {
@@ -542,18 +543,18 @@ impl World {
             out.write(run.note(
                 Actor::Supervisor,
                 What::LeaseLost,
-                "our lease ran out and another supervisor took the run over",
+                "our lease expired and another supervisor took the run over",
                 json!({}),
                 now,
             ));
             out.effect(Effect::Abandon(id));
             keys.extend(run.record.scope_key);
         }
-        // Whoever waits for a scope that another supervisor holds now would be a second copy.
+        // A run that waits for a scope of another supervisor would be a second copy.
         for key in keys {
             for id in self.of_scope(&key) {
                 if self.runs.get(&id).is_some_and(|run| matches!(run.phase, Phase::Queued)) {
-                    let why = "another supervisor took over the run whose place it was to take";
+                    let why = "another supervisor took over the run that it was to replace";
                     let reason = Termination::LeaseLost;
                     self.notify(
                         id,
@@ -573,7 +574,7 @@ impl World {
         out.write(run.note(
             Actor::Supervisor,
             What::Detached,
-            format!("run {parent} may let descendants go on as runs of their own"),
+            format!("run {parent} allows detached descendants"),
             json!({ "from": parent, "pid": run.record.pid }),
             now,
         ));
@@ -603,7 +604,7 @@ impl World {
                 who: Actor::Supervisor,
                 what: What::LeftAlone,
                 run_id: Some(id),
-                why: "another supervisor's lease on it holds".to_owned(),
+                why: "another supervisor holds the lease".to_owned(),
                 evidence: Map::from_iter([("owner".to_owned(), json!(record.owner_instance_id))]),
             }));
             return;
@@ -618,7 +619,7 @@ impl World {
             out.write(run.note(
                 Actor::Supervisor,
                 What::LeaseStolen,
-                "its owner's lease had run out",
+                "its owner's lease expired",
                 json!({ "policy": self.adopt }),
                 now,
             ));
@@ -647,7 +648,7 @@ impl World {
     }
 }
 
-/// The same in every process: a seed replays.
+/// Stable across processes, so that a seed reproduces a history.
 fn digest(key: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);

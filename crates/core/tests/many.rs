@@ -1,4 +1,4 @@
-//! Thousands at once: nothing that is decided about all of them may go deeper, or look at all again, with each.
+//! Thousands of units at once: no decision about all of them may recurse per unit or be quadratic.
 
 use ostler_core::unit::{Ask, Declared};
 use ostler_core::{Effect, Event, Identity, NewRun, Now, World};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 const MANY: u64 = 20_000;
 const NOW: Now = Now { mono_ms: 1_000, wall_ms: 1_767_225_600_000 };
-/// What a thread of the supervisor has.
+/// The stack of a supervisor thread.
 const STACK: usize = 2 << 20;
 
 fn declared(number: u64) -> Declared {
@@ -100,7 +100,7 @@ fn asked(run_id: RunId, unit: &str) -> NewRun {
     NewRun { by: Actor::Supervisor, record, limits: Limits::default(), detach: Detach::Forbid }
 }
 
-/// A world in which so many units run.
+/// A world with `count` running units.
 fn world() -> World {
     let mut world = World::new(&Settings::default(), NOW);
     world.step(Event::Reconciled { begin: true }, NOW);
@@ -142,7 +142,7 @@ fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
     thread.expect("a thread").join().expect("it ended well");
 }
 
-/// Every one is told to end in the same step, and none from within another's end.
+/// All units end in the same step, without recursion from one end into another.
 #[test]
 fn all_units_are_stopped_in_one_step() {
     on_a_small_stack(|| {

@@ -1,4 +1,4 @@
-//! However a unit ends, and whoever wants it started again: never a storm of starts.
+//! Whatever ends a unit and whatever restarts it, there is never a storm of starts.
 
 mod common;
 #[path = "simulation/random.rs"]
@@ -18,7 +18,7 @@ const UNIT: &str = "u";
 const SECOND: u64 = 1_000;
 const STARTS_MOST: usize = 10;
 
-/// Every preset and every `when`, with the waits of the document, without any wait, and without a limit.
+/// Every preset and every `when`, with the preset's delays, without delay, and without a limit.
 fn policies() -> Vec<RestartPolicy> {
     let mut policies = vec![RestartPolicy::default(), RestartPolicy::of_part()];
     policies.extend(Preset::ALL.iter().map(|(_, preset)| RestartPolicy::preset(*preset)));
@@ -146,7 +146,8 @@ impl Stage {
     }
 }
 
-/// W19: no policy, preset, exit code, person, schedule, check or changed file starts a unit more than ten times in a second.
+/// W19: no policy, preset, exit code, person, schedule, check or changed file starts a unit more than ten times in a
+/// second.
 #[test]
 fn nothing_starts_a_unit_more_than_ten_times_in_a_second() {
     let mut reached = 0;
@@ -188,7 +189,7 @@ fn nothing_starts_a_unit_more_than_ten_times_in_a_second() {
                 assert!(took >= SECOND, "{policy:?}, seed {seed}: {window:?}");
             }
             reached += usize::from(stage.starts_ms.len() > STARTS_MOST);
-            // It is held up, not given up on.
+            // It is delayed, not given up.
             stage.ask(Ask::Restart);
             if stage.ending.is_some() {
                 stage.end(ExitStatus::Signal(15));
@@ -201,7 +202,8 @@ fn nothing_starts_a_unit_more_than_ten_times_in_a_second() {
     assert!(reached > 500, "the bound was reached in {reached} histories only");
 }
 
-/// W1: exit 75 is at once the first time; again within a second it waits 1 s, doubling, and is stopped with why.
+/// W1: the first exit 75 restarts at once; again within a second it waits 1 s, doubling, and is finally given up with
+/// a reason.
 #[test]
 fn a_loop_of_exit_75_waits_and_is_stopped() {
     for policy in policies().into_iter().filter(|policy| policy.when != When::Never) {
@@ -220,16 +222,16 @@ fn a_loop_of_exit_75_waits_and_is_stopped() {
         assert_eq!(waits, [1, 2, 4, 8, 16, 32], "{policy:?}");
         assert_eq!(stage.starts_ms.len(), 8, "the second start was at once");
         let why = stage.view().why;
-        assert!(why.contains("exit 75") && why.contains("8 times in a row"), "{why}");
+        assert!(why.contains("exit 75") && why.contains("8 restart requests"), "{why}");
         stage.ask(Ask::Start);
         assert!(stage.live.is_some(), "a person starts it again");
         stage.pass(5);
         stage.end(ExitStatus::Code(75));
-        assert!(stage.live.is_some(), "and it begins anew: at once");
+        assert!(stage.live.is_some(), "and the counters start over: at once");
     }
 }
 
-/// W1: one that works for longer than a second between its wishes is started at once, as often as it likes.
+/// W1: a unit that works for longer than a second between its requests is restarted at once, every time.
 #[test]
 fn a_wish_after_some_work_is_always_at_once() {
     let mut stage = Stage::new(declared(RestartPolicy::default(), 0, false, false));
@@ -240,7 +242,7 @@ fn a_wish_after_some_work_is_always_at_once() {
     }
 }
 
-/// D13: a part of Ostler itself waits too, but is not given up on.
+/// D13: a part of Ostler waits too, but is never given up.
 #[test]
 fn a_part_that_loops_with_exit_75_is_only_held_up() {
     let mut stage = Stage::new(declared(RestartPolicy::of_part(), 0, false, true));

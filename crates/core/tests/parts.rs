@@ -1,4 +1,5 @@
-//! D12, D13: parts of Ostler that run as units: who starts them, what touches them, and that they are never given up on.
+//! D12, D13: parts of Ostler that run as units: what starts them, what changes them, and that they are never given
+//! up.
 
 mod common;
 
@@ -62,7 +63,7 @@ impl Stage {
         stage
     }
 
-    /// Carries out what units want: whoever is launched runs in the same step.
+    /// Carries out the actions: a launched unit runs in the same step.
     fn step(&mut self, event: Event) -> Vec<String> {
         let mut launched = Vec::new();
         let mut events = vec![event];
@@ -92,7 +93,7 @@ impl Stage {
         self.step(Event::UnitsDeclared { declared, gone, start, by: Actor::Supervisor })
     }
 
-    /// Its run is killed.
+    /// Kills its run.
     fn kill(&mut self, unit: &str) -> Vec<String> {
         let run = self.world.unit_run(unit).expect("it runs");
         let tree = Survey::default();
@@ -131,7 +132,7 @@ fn nothing_that_a_file_says_touches_a_part_that_runs() {
     assert_eq!(stage.declare(vec![spec(PART, 2)], &["a", "b"], false).len(), 2, "only those two");
     assert_eq!((stage.world.unit_run(PART), stage.view(PART).0), (run, UnitState::Ready));
     let changed = stage.world.unit_views(stage.now).into_iter().any(|view| view.changed);
-    assert!(!changed, "it is no change that somebody has to see to");
+    assert!(!changed, "it is no change that needs attention");
 }
 
 #[test]
@@ -142,7 +143,7 @@ fn a_part_is_never_given_up_on() {
         stage.kill(PART);
         let (state, why) = stage.view(PART);
         assert_eq!(state, UnitState::Backoff);
-        assert!(why.contains("always started again"), "{why}");
+        assert!(why.contains("always restarted"), "{why}");
         assert_eq!(stage.pass(30_000), [PART]);
     }
 }
@@ -156,11 +157,11 @@ fn a_part_that_died_is_awaited_by_those_that_need_it() {
     assert_eq!(stage.pass(5_000), [PART, "a"]);
     let ask =
         Event::UnitsAsked { names: vec!["a".to_owned()], ask: Ask::Stop, by: Actor::Supervisor };
-    assert_eq!(stage.step(ask), ["(a signal)"], "the part goes on without its users");
+    assert_eq!(stage.step(ask), ["(a signal)"], "the part continues without its users");
     assert_eq!(stage.view(PART).0, UnitState::Ready);
 }
 
-/// After a stop of the daemon: nobody who rests needs it.
+/// After a stop of the daemon: stopped units do not need the part.
 #[test]
 fn a_part_rests_until_a_unit_begins() {
     let mut stage = Stage::new();

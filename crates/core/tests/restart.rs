@@ -1,4 +1,4 @@
-//! The restart documents' tables, on virtual time.
+//! The restart tables of the source projects, on virtual time.
 
 use ostler_core::ExitStatus;
 use ostler_core::restart::{Cause, Death, ExitClass, Verdict, after, clear};
@@ -10,7 +10,7 @@ fn crash() -> Death {
     Death::by_itself(ExitStatus::Code(1))
 }
 
-/// Runs so long, crashes, waits, again and again; the waits, until it is over or broken.
+/// Repeats a run of `ran_ms` that crashes; returns the delays, until it is over or broken.
 fn waits(policy: &Policy, ran_ms: u64, most: usize) -> Vec<Verdict> {
     let mut tally = Tally::default();
     let mut now = START;
@@ -37,7 +37,7 @@ fn seconds(verdicts: &[Verdict]) -> Vec<u64> {
         .collect()
 }
 
-/// Seed 1: 1, 2, 4 … 256, 300, 300, for ever.
+/// First case: 1, 2, 4 … 256, 300, 300, for ever.
 #[test]
 fn goclaw_doubles_to_five_minutes_and_never_gives_up() {
     let verdicts = waits(&Policy::preset(Preset::Goclaw), 10, 200);
@@ -65,10 +65,10 @@ fn ploinky_opens_at_five_in_a_minute() {
     let verdicts = waits(&Policy::preset(Preset::Ploinky), 10, 100);
     assert_eq!(seconds(&verdicts), [1, 2, 4, 8]);
     assert!(matches!(verdicts.last(), Some(Verdict::Broken { .. })));
-    // Slowly enough for the window: the waits go to their longest.
+    // Slow enough for the window: the delays grow to the maximum.
     let verdicts = waits(&Policy::preset(Preset::Ploinky), 20_000, 8);
     assert_eq!(seconds(&verdicts), [1, 2, 4, 8, 16, 30, 30, 30]);
-    // A run over 60 s is healthy: always the first wait.
+    // A run over 60 s is healthy: always the first delay.
     let verdicts = waits(&Policy::preset(Preset::Ploinky), 60_001, 8);
     assert_eq!(seconds(&verdicts), [1; 8]);
 }
@@ -81,7 +81,7 @@ fn crashloop_doubles_from_ten_seconds() {
     assert_eq!(seconds(&waits(&policy, 600_001, 3)), [10, 10, 10]);
 }
 
-/// W2: a loop that is too slow for the window counts all the same.
+/// W2: a loop that is too slow for the window counts too.
 #[test]
 fn a_slow_loop_opens_the_breaker_too() {
     let verdicts = waits(&Policy::default(), 100_000, 100);
@@ -100,7 +100,7 @@ fn the_exit_rule_for_all_codes_and_signals() {
         let expected = !(code == 0 || code == 2 || code >= 100);
         assert_eq!(again(Death::by_itself(ExitStatus::Code(code))), expected, "exit {code}");
         let unhealthy = Death { status: ExitStatus::Code(code), cause: Cause::Unhealthy };
-        assert!(again(unhealthy), "our own verdict, exit {code}");
+        assert!(again(unhealthy), "a failed health check, exit {code}");
     }
     for signal in 1..65 {
         let expected = signal != 15 && signal != 2;
@@ -108,7 +108,7 @@ fn the_exit_rule_for_all_codes_and_signals() {
     }
 }
 
-/// W1: exit 75 is at once and costs nothing; only one that does nothing else within a second waits.
+/// W1: exit 75 restarts at once and is free; a unit that does nothing else within a second waits.
 #[test]
 fn a_wish_to_be_restarted_has_no_penalty() {
     let policy = Policy::default();
@@ -159,7 +159,7 @@ fn what_is_wrong_with_itself_is_not_tried_again() {
     assert_eq!(verdict, Verdict::Restart { wait_ms: 1_000 });
 }
 
-/// Failures fall away with time, and a clock that was set back does not make old ones new.
+/// Failures expire, and a clock that was set back does not make old ones new.
 #[test]
 fn failures_decay() {
     let policy = Policy::preset(Preset::Ploinky);

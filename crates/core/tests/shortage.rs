@@ -65,7 +65,7 @@ impl Stage {
         stage
     }
 
-    /// Whoever is launched fails for want of this, or runs.
+    /// A launched unit fails for lack of this resource, or runs.
     fn step(&mut self, event: Event, lacks: Option<SpawnErrorKind>) {
         let mut events = vec![event];
         while let Some(event) = events.pop() {
@@ -111,10 +111,7 @@ fn a_unit_waits_for_room_however_long_and_its_limit_is_not_touched() {
         for round in 0..100 {
             let view = stage.view();
             assert_eq!(view.state, UnitState::Backoff, "{when:?}, round {round}: {view:?}");
-            assert!(
-                view.why.contains("tried again in") && view.why.contains("no room"),
-                "{view:?}"
-            );
+            assert!(view.why.contains("retrying in") && view.why.contains("no room"), "{view:?}");
             assert!(view.ends.is_empty() && view.restarts == 0, "{view:?}");
             stage.pass(30_000, Some(kinds[round % kinds.len()]));
         }

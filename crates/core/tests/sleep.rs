@@ -1,4 +1,4 @@
-//! Units that are put to sleep, and woken.
+//! Units that are suspended and woken.
 
 #[path = "pools/common.rs"]
 mod common;
@@ -10,7 +10,7 @@ use ostler_model::{Actor, Desired, IdleSpec, Suspend, UnitState};
 
 const AFTER_MS: u64 = 60_000;
 
-/// A pool with one place, an agent that sleeps after a minute, and one that does not.
+/// A pool with one slot, an agent that sleeps after a minute, and one that does not.
 fn town() -> PatrolFiles {
     let mut town = PatrolFiles::new(1);
     let mut agent = declared("a");
@@ -36,14 +36,14 @@ fn wake(town: &mut PatrolFiles) {
     town.step(Event::Unit { name: "a".to_owned(), event: UnitEvent::Wake { by, why } });
 }
 
-/// W15: idle for long enough, it is stopped, and that is no end: it is wanted, and nothing is counted.
+/// W15: idle for long enough, it is stopped, and that is no failure: it stays wanted, and nothing is counted.
 #[test]
 fn an_idle_unit_sleeps_and_is_still_wanted() {
     let mut town = town();
     let idle = since(&town, 0);
     says(&mut town, idle);
     assert_eq!((town.live().len(), town.state("a")), (0, UnitState::Suspended));
-    assert_eq!(town.why("a"), "it was idle for 60 s and had no work");
+    assert_eq!(town.why("a"), "idle for 60 s without work");
     let record = &town.units["a"];
     assert_eq!((record.desired, record.tally.restarts), (Desired::Running, 0));
     assert!(record.ends.is_empty() && record.tally.failures_ms.is_empty());
@@ -52,7 +52,7 @@ fn an_idle_unit_sleeps_and_is_still_wanted() {
     assert!(town.units["a"].suspended.is_none());
 }
 
-/// W15: what keeps it awake is looked at again, and its idle time is counted from its last sign of life.
+/// W15: a unit that is kept awake is checked again, and its idle time counts from its last activity.
 #[test]
 fn a_unit_that_has_something_to_do_stays_awake() {
     let mut town = town();
@@ -68,7 +68,7 @@ fn a_unit_that_has_something_to_do_stays_awake() {
     assert_eq!(town.state("a"), UnitState::Suspended);
 }
 
-/// W15: it sleeps on through a crash of the supervisor, and its place in a pool is another's.
+/// W15: a suspended unit stays suspended through a crash of the supervisor, and its slot is free.
 #[test]
 fn a_sleeper_leaves_its_place() {
     let mut town = town();
@@ -80,12 +80,12 @@ fn a_sleeper_leaves_its_place() {
     town.crash();
     assert_eq!((town.live(), town.state("a")), (vec!["b"], UnitState::Suspended));
     wake(&mut town);
-    assert_eq!(town.why("a"), "pool p is full: 1 of 1 run (b)");
+    assert_eq!(town.why("a"), "pool p is full: 1 of 1 running (b)");
     town.end("b", 0);
     assert_eq!(town.live(), ["a"]);
 }
 
-/// W15: a person's word counts: a start wakes it, a stop ends its sleep, and a declaration without `idle` too.
+/// W15: a person's request counts: a start wakes it, a stop ends its sleep, and so does a declaration without `idle`.
 #[test]
 fn a_person_wakes_it_or_stops_it() {
     let mut town = town();
@@ -109,7 +109,7 @@ fn a_person_wakes_it_or_stops_it() {
     assert_eq!(town.live(), ["a"]);
 }
 
-/// W15: woken while it is being put to sleep, it comes back as soon as it is gone.
+/// W15: woken while it is being suspended, it starts again as soon as its run has ended.
 #[test]
 fn a_wake_during_its_end_is_not_lost() {
     let mut town = town();
@@ -124,7 +124,7 @@ fn a_wake_during_its_end_is_not_lost() {
     assert_ne!(town.run_of("a"), before);
 }
 
-/// W15: the supervisor dies while it puts a unit to sleep: the next one goes on with that.
+/// W15: the supervisor dies while it suspends a unit: the next one continues.
 #[test]
 fn a_crash_while_it_is_put_to_sleep() {
     let mut town = town();

@@ -1,4 +1,4 @@
-//! R21, R22: what a run ends with: the run it was asked for from, and the process that shows it in the foreground.
+//! R21, R22: what a run ends with: its parent run, and its foreground client.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn spawn(world: &mut World, new: NewRun) {
     world.step(Event::Spawned { run, identity }, NOW);
 }
 
-/// Whom TERM goes to.
+/// The runs that TERM goes to.
 fn asked_to_end(step: &Step) -> Vec<RunId> {
     let term = |effect: &Effect| match effect {
         Effect::Signal { run, signal: Signal::Term } => Some(*run),

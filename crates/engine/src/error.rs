@@ -3,12 +3,12 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a supervisor could not start or go on.
+/// Why a supervisor could not start or continue.
 #[derive(Debug, Error)]
 pub enum EngineError {
     #[error("another supervisor owns {home}")]
     Owned { home: PathBuf },
-    #[error("the home {home} was removed or replaced while its supervisor was away")]
+    #[error("the home {home} was removed or replaced while its supervisor was down")]
     Removed { home: PathBuf },
     #[error(transparent)]
     Home(#[from] crate::home::HomeError),

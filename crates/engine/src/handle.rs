@@ -1,4 +1,4 @@
-//! What a face may ask of the engine.
+//! The requests that other threads send to the dispatcher.
 
 use crate::agents::AgentAsk;
 use crate::agents::sessions::SessionReply;
@@ -25,9 +25,9 @@ use tokio::sync::{oneshot, watch};
 #[derive(Debug)]
 pub enum SpawnRefused {
     ShuttingDown,
-    /// It names a pool that no file has declared.
+    /// It names a pool that no file declares.
     Pool(PoolRefused),
-    /// The intent could not be made durable.
+    /// The intent could not be written.
     Registry {
         message: String,
     },
@@ -36,55 +36,55 @@ pub enum SpawnRefused {
 #[derive(Debug)]
 pub enum Cancelled {
     Ended(RunResult),
-    /// Not ours, or over already: the registry knows.
+    /// Not a live run of this supervisor; the registry has its record.
     NotLive,
 }
 
-/// What an orderly stop had to end.
+/// The result of an orderly stop.
 #[derive(Default, Debug)]
 pub struct Stopped {
     pub ended: Vec<RunResult>,
-    /// Results that could not be written to the registry any more.
+    /// Results that could not be written to the registry.
     pub unsaved: usize,
-    /// What of earlier runs could not be ended and still lives, each in a sentence.
+    /// Processes of earlier runs that could not be ended and still live, one sentence each.
     pub left: Vec<String>,
 }
 
-/// What became of the wish to hand over to a successor.
+/// The result of a request to hand over to a new supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandOver {
     Begun,
-    /// The registry could not be copied, so there would be no way back from a program that fails.
+    /// The registry could not be copied, so a rollback from a failing program would be impossible.
     NoCopy(String),
-    /// There is nobody above us who would start it.
+    /// No guardian exists that could start the new supervisor.
     NoGuardian,
-    /// It is systemd, which starts what its unit says.
+    /// systemd is the guardian; it starts the program of its unit file.
     Systemd,
     Stopping,
 }
 
-/// Who keeps us.
+/// The guardian of this supervisor.
 #[derive(Clone, Debug, Default)]
 pub struct Caretaker {
     pub guardian: Option<i32>,
-    /// Why the program that was to take our place did not.
+    /// Why the program of an upgrade was not used.
     pub went_back: Option<String>,
 }
 
-/// What holds a live run.
+/// What holds the processes of a live run.
 #[derive(Clone, Debug, Default)]
 pub struct RunHandles {
-    /// Its kernel boundary, where it has one.
+    /// Its cgroup, if it has one.
     pub boundary: Option<String>,
-    /// The note of who was started elsewhere for it.
+    /// The note that names the run's process in a tmux pane.
     pub pane_slot: Option<PathBuf>,
-    /// The process that takes in its orphans, where it has no boundary.
+    /// The process that adopts its orphans, if it has no cgroup.
     pub reaper: Option<i32>,
 }
 
 pub(crate) type Declared = Result<Vec<Change>, PoolRefused>;
 
-/// Who cancels a run, and the reason in their own words.
+/// The actor that cancels a run, and the reason it gave.
 #[derive(Clone, Debug)]
 pub struct Canceller {
     pub by: Actor,
@@ -200,7 +200,7 @@ pub(crate) enum Ask {
         reply: oneshot::Sender<Vec<(UnitView, Arc<AppSpec>)>>,
     },
     Mail(MailAsk),
-    /// The id of the conversation of a unit's agent; none forgets it.
+    /// The id of the conversation of a unit's agent; `None` removes it.
     Session {
         of: String,
         session: Option<String>,
@@ -219,16 +219,16 @@ pub(crate) enum Ask {
     Agent(AgentAsk),
 }
 
-/// Somebody says that it is this app.
+/// A process claims to be this app.
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub app: String,
-    /// The kernel's word.
+    /// According to the kernel.
     pub pid: i32,
     pub secret: Option<String>,
 }
 
-/// The live ends of a run.
+/// The output and input of a live run.
 #[derive(Clone, Debug)]
 pub struct Attached {
     pub output: Arc<OutputState>,
@@ -236,7 +236,7 @@ pub struct Attached {
     pub hands: Arc<AttachCount>,
 }
 
-/// A face's way in. Cheap to clone.
+/// The interface to the dispatcher. Cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
     asks: mpsc::Sender<Ask>,
@@ -251,7 +251,10 @@ pub struct Handle {
 }
 
 impl Handle {
-    #[expect(clippy::too_many_arguments, reason = "all that faces share with the dispatcher")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all that other threads share with the dispatcher"
+    )]
     pub(crate) fn new(
         asks: mpsc::Sender<Ask>,
         waker: Waker,
@@ -276,17 +279,17 @@ impl Handle {
         }
     }
 
-    /// How much output of all runs is kept, and how much may be.
+    /// The size of all output, and its limit.
     pub fn output_total(&self) -> &OutputTotal {
         &self.output_total
     }
 
-    /// Whose home it is.
+    /// The instance of the home.
     pub fn instance(&self) -> InstanceId {
         self.instance
     }
 
-    /// Whose mailbox is not what it was.
+    /// The mailboxes that changed.
     pub fn mail_news(&self) -> &Arc<MailNews> {
         &self.mail_news
     }
@@ -303,44 +306,44 @@ impl Handle {
         }
     }
 
-    /// Answers once the run is executing and its record says so, or with the record that says why not.
+    /// Replies when the run executes and its record says so, or with the record that says why not.
     pub async fn spawn(&self, spec: Box<RunSpec>, by: Actor) -> Result<RunRecord, SpawnRefused> {
         self.ask(|reply| Ask::Spawn { spec, by, reply })
             .await
             .unwrap_or(Err(SpawnRefused::ShuttingDown))
     }
 
-    /// Answers when it is over, with all that is known of it; `None` if it was not even tried.
+    /// Replies when the run is over, with its record; `None` if it was never tried.
     pub(crate) async fn check(&self, spec: Box<RunSpec>) -> Option<RunRecord> {
         self.ask(|reply| Ask::Check { spec, reply }).await
     }
 
-    /// Answers when the run is over.
+    /// Replies when the run is over.
     pub async fn cancel(&self, run: RunId, by: Canceller) -> Cancelled {
         self.ask(|reply| Ask::Cancel { run, by, reply }).await.unwrap_or(Cancelled::NotLive)
     }
 
-    /// The caller shows it in the foreground, and leaves it running. Answers when that is on disk.
+    /// The calling client shows the run in the foreground and detaches from it. Replies after that is on disk.
     pub async fn leave(&self, run: RunId, by: Actor) -> Option<()> {
         self.ask(|reply| Ask::Leave { run, by, reply }).await
     }
 
-    /// Live runs that end with this one: those that were asked for from inside it, and from inside those.
+    /// The live runs that end with this one: its children, and theirs.
     pub async fn descendants(&self, run: RunId) -> Vec<RunId> {
         self.ask(|reply| Ask::Descendants { run, reply }).await.unwrap_or_default()
     }
 
-    /// Answers when the run is over.
+    /// Replies when the run is over.
     pub async fn wait(&self, run: RunId) -> Cancelled {
         self.ask(|reply| Ask::Wait { run, reply }).await.unwrap_or(Cancelled::NotLive)
     }
 
-    /// How many live runs are ours.
+    /// The number of live runs of this supervisor.
     pub async fn live(&self) -> usize {
         self.ask(|reply| Ask::Live { reply }).await.unwrap_or(0)
     }
 
-    /// Our own live runs; `None` if the supervisor has stopped.
+    /// The live runs of this supervisor; `None` if it has stopped.
     pub async fn records(&self) -> Option<Vec<RunRecord>> {
         self.ask(|reply| Ask::Records { reply }).await
     }
@@ -357,18 +360,18 @@ impl Handle {
         self.notify(Ask::Resize { run, size });
     }
 
-    /// Ends every run, then the supervisor. Answers when the runs are gone; `None` if it had stopped before it was asked.
+    /// Ends every run, then the supervisor. Replies when the runs are gone; `None` if it had stopped before.
     pub async fn shutdown(&self, by: Actor) -> Option<Stopped> {
         self.ask(|reply| Ask::Shutdown { by, reply }).await
     }
 
-    /// For a caller that is a process of a run, which is named: every run ends, that one too, and then a new
-    /// supervisor begins. Nothing happens for any other caller.
+    /// If the caller is a process of a run, returns that run; every run ends, that one too, and a new supervisor
+    /// starts. For any other caller, nothing happens.
     pub async fn restart_for(&self, by: Actor) -> Option<RunId> {
         self.ask(|reply| Ask::Restart { by, reply }).await.flatten()
     }
 
-    /// What would change, or changes now; `None` if the supervisor has stopped.
+    /// The changes, planned or made; `None` if the supervisor has stopped.
     pub async fn declare(
         &self,
         declaration: Declaration,
@@ -377,17 +380,17 @@ impl Handle {
         self.ask(|reply| Ask::Declare { declaration, by, reply }).await
     }
 
-    /// Every pool, with who runs and who waits.
+    /// Every pool, with its running and waiting members.
     pub async fn pools(&self) -> Vec<PoolView> {
         self.ask(|reply| Ask::Pools { reply }).await.unwrap_or_default()
     }
 
-    /// Answers when the run no longer waits for a place in its pool.
+    /// Replies when the run no longer waits for a place in its pool.
     pub async fn await_start(&self, run: RunId) {
         let _ = self.ask(|reply| Ask::AwaitStart { run, reply }).await;
     }
 
-    /// The daemon is started by somebody: units that rested with it begin.
+    /// A command started the daemon: units that were stopped with it start.
     pub fn wake(&self) {
         self.notify(Ask::Wake);
     }
@@ -396,7 +399,7 @@ impl Handle {
         self.notify(Ask::Units { names, ask, by });
     }
 
-    /// Answers when it is true of all of them; `None` if the supervisor has stopped.
+    /// Replies when the condition holds for all of them; `None` if the supervisor has stopped.
     pub async fn await_units(
         &self,
         names: Vec<String>,
@@ -410,17 +413,17 @@ impl Handle {
         self.ask(|reply| Ask::UnitViews { reply }).await
     }
 
-    /// Our live runs, with what holds them.
+    /// The live runs, with what holds their processes.
     pub async fn boundaries(&self) -> HashMap<RunId, RunHandles> {
         self.ask(|reply| Ask::Boundaries { reply }).await.unwrap_or_default()
     }
 
-    /// The run's standard input was closed: nobody is to hold it open any more.
+    /// The run's standard input was closed: release all other copies of it.
     pub fn input_closed(&self, run: RunId) {
         self.notify(Ask::InputClosed { run });
     }
 
-    /// Changes when a sign of life is wanted; whoever sees it says so.
+    /// Changes when a heartbeat is due; each thread then confirms it.
     pub fn liveness(&self) -> watch::Receiver<u64> {
         self.liveness.clone()
     }
@@ -429,7 +432,7 @@ impl Handle {
         self.heartbeats_seen.door.store(liveness, Ordering::Release);
     }
 
-    /// Makes room for a successor: the same program, or another. The runs go on.
+    /// Hands over to a new supervisor of the same or another program. The runs continue.
     pub async fn hand_over(&self, program: Option<PathBuf>) -> HandOver {
         self.ask(|reply| Ask::HandOver { program, reply }).await.unwrap_or(HandOver::Stopping)
     }
@@ -438,22 +441,22 @@ impl Handle {
         self.ask(|reply| Ask::Guardian { reply }).await.unwrap_or_default()
     }
 
-    /// Who talks back.
+    /// The apps that report to the supervisor.
     pub fn apps(&self) -> &Apps {
         &self.apps
     }
 
-    /// The app that somebody says it is.
+    /// Identifies the app of a caller.
     pub async fn register(&self, claim: Claim) -> Result<Arc<AppReport>, Refused> {
         self.ask(|reply| Ask::Register { claim, reply }).await.unwrap_or(Err(Refused::NotRunning))
     }
 
-    /// The run that a process belongs to, by the kernel's word.
+    /// The run that a process belongs to, according to the kernel.
     pub async fn run_of_pid(&self, pid: i32) -> Option<RunId> {
         self.ask(|reply| Ask::Whose { pid, reply }).await.flatten()
     }
 
-    /// Something to be told of an app.
+    /// Adds a journal entry about an app.
     pub fn note_app(
         &self,
         report: &AppReport,
@@ -465,12 +468,12 @@ impl Handle {
         self.notify(Ask::AppReported { unit: report.unit.clone(), event });
     }
 
-    /// All apps that are declared.
+    /// All declared apps.
     pub async fn app_views(&self) -> Vec<(UnitView, Arc<AppSpec>)> {
         self.ask(|reply| Ask::Specs { reply }).await.unwrap_or_default()
     }
 
-    /// Changes with every commit to the journal; its value is the last entry's number.
+    /// Changes with every commit to the journal; the value is the last entry's number.
     pub fn journal(&self) -> watch::Receiver<i64> {
         self.last_seq.clone()
     }

@@ -1,4 +1,4 @@
-//! The folder that is an instance: its lock, its id, and where everything else lies.
+//! The home: the folder of an instance, with its lock, its id and all other files.
 
 use ostler_model::{InstanceId, RunId, TmuxOrder, stable_hash};
 use ostler_os::FolderRefused;
@@ -12,26 +12,28 @@ use thiserror::Error;
 
 #[derive(Debug, Error)]
 pub enum HomeError {
-    #[error("the home {path} cannot be used: {source}; set OSTLER_HOME to a folder of yours")]
+    #[error("cannot use the home {path}: {source}; set OSTLER_HOME to a folder that you own")]
     Folder { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Untrusted(#[from] FolderRefused),
     #[error(
-        "the registry {path} {why}; set OSTLER_REGISTRY to a file of yours in a folder that only you can write, or leave it out"
+        "the registry {path} {why}; set OSTLER_REGISTRY to your own file in a folder that only you can write, or unset it"
     )]
     Registry { path: PathBuf, why: String },
     #[error("{path} {why}; set OSTLER_HOME to a folder that only you can write")]
     File { path: PathBuf, why: String },
-    #[error("{path} holds {text:?}, which is no instance id; remove the file and a new id is made")]
+    #[error(
+        "{path} contains {text:?}, which is not an instance id; remove the file to create a new id"
+    )]
     BadInstance { path: PathBuf, text: String },
     #[error(
-        "neither OSTLER_HOME nor XDG_STATE_HOME nor HOME is set: there is no place to keep anything"
+        "none of OSTLER_HOME, XDG_STATE_HOME and HOME is set; set OSTLER_HOME to a folder that you own"
     )]
     Nowhere,
 }
 
 const ADDRESS_MOST: usize = 107;
-/// How folders begin that hold the sockets of a home with a long path.
+/// The prefix of folders for the sockets of a home with a long path.
 const SHORT_PREFIX: &str = "ostler-";
 
 #[derive(Clone, Debug)]
@@ -42,7 +44,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// Where the environment says: `OSTLER_HOME`, else the state folder of this user.
+    /// The home from the environment: `OSTLER_HOME`, else this user's state folder.
     pub fn from_environment(
         get: impl Fn(&str) -> Option<std::ffi::OsString>,
     ) -> Result<Self, HomeError> {
@@ -61,7 +63,7 @@ impl Home {
             (None, Some(runtime)) => {
                 let (usual, beside) =
                     (runtime.join("ostler/ostler.sock"), path.join("ostler.sock"));
-                // Whoever started it at boot may not have had such a folder.
+                // A daemon started at boot may not have had the runtime folder.
                 if beside.exists() && !usual.exists() { beside } else { usual }
             }
             (Some(_), _) | (None, None) => path.join("ostler.sock"),
@@ -83,7 +85,7 @@ impl Home {
         &self.socket
     }
 
-    /// Where apps are heard. They connect to it by its name, which may not be longer than an address holds.
+    /// The app socket. Apps connect to it by path, which must fit into a socket address.
     pub fn app_socket(&self) -> PathBuf {
         let usual = self.socket.with_file_name("kernel.sock");
         if usual.as_os_str().len() <= ADDRESS_MOST {
@@ -92,7 +94,7 @@ impl Home {
         self.short_folder().join("kernel.sock")
     }
 
-    /// Where our own server of tmux listens; tmux takes no longer name either.
+    /// The socket of our own tmux server; the same limit applies.
     pub fn tmux_socket(&self) -> PathBuf {
         let usual = self.path.join("tmux.sock");
         if usual.as_os_str().len() <= ADDRESS_MOST {
@@ -101,9 +103,9 @@ impl Home {
         self.short_folder().join("tmux.sock")
     }
 
-    /// Where a `tmux` that a unit's program calls has its sockets, if the unit is on our own server.
+    /// The folder of the sockets of `tmux` commands inside a unit that runs on our own tmux server.
     pub(crate) fn sockets_of(&self, unit: &str) -> PathBuf {
-        // tmux makes a folder of the user's there, and a socket called `default` in it.
+        // tmux creates a folder for the user there, with a socket named `default`.
         const BELOW: usize = "/tmux-4294967295/default".len();
         let name = TmuxOrder::note_name(unit);
         let usual = self.path.join(TmuxOrder::FOLDER).join(format!("{name}.own"));
@@ -113,7 +115,7 @@ impl Home {
         self.short_folder().join(format!("{:016x}.own", stable_hash(unit.as_bytes())))
     }
 
-    /// Where a podman that we serve ourselves listens.
+    /// The socket of a podman service that Ostler starts itself.
     pub fn podman_socket(&self) -> PathBuf {
         let usual = self.path.join("podman.sock");
         if usual.as_os_str().len() <= ADDRESS_MOST {
@@ -123,12 +125,12 @@ impl Home {
     }
 
     fn short_folder(&self) -> PathBuf {
-        // A client of another version looks for the same folder.
+        // A client of another version must find the same folder.
         let name = stable_hash(self.path.as_os_str().as_bytes());
         std::env::temp_dir().join(format!("{SHORT_PREFIX}{}-{name:016x}", ostler_os::user_id()))
     }
 
-    /// Makes the folder of a socket of ours that lies outside of the home, or sees that it is ours alone.
+    /// Creates the folder of a socket outside the home, or checks that only this user can access it.
     pub fn secure_folder_of(&self, socket: &Path) -> io::Result<()> {
         match socket.parent() {
             Some(folder) if folder.starts_with(self.short_folder()) => make_private_folder(folder),
@@ -140,12 +142,12 @@ impl Home {
         self.path.join("secret")
     }
 
-    /// A way to the socket for callers who do not know of the folder it is in.
+    /// The link to the socket, for clients that do not know its folder.
     pub(crate) fn way_to_socket(&self) -> Option<PathBuf> {
         Some(self.socket_in_home()).filter(|way| *way != self.socket)
     }
 
-    /// Where the supervisor may be reached, the usual place first.
+    /// The paths of the control socket, the usual one first.
     pub fn sockets(&self) -> Vec<PathBuf> {
         std::iter::once(self.socket.clone()).chain(self.way_to_socket()).collect()
     }
@@ -171,23 +173,23 @@ impl Home {
         self.path.join("lock")
     }
 
-    /// Held by the one process that may act on the home's runs, and its children before their exec.
+    /// Held by the one process that may act on the home's runs, and by its children until their exec.
     pub(crate) fn fence(&self) -> PathBuf {
         self.path.join("supervisor.lock")
     }
 
-    /// Where a unit says that it is ready.
+    /// The unit's notify socket.
     pub(crate) fn word_of(&self, unit: &str) -> PathBuf {
         let name = format!("{}.sock", unit.replace('/', "_"));
         let usual = self.path.join("notify").join(&name);
         if usual.as_os_str().len() <= ADDRESS_MOST {
             return usual;
         }
-        // Whoever speaks to it takes the name as it is.
+        // Programs use this path literally, so it must fit.
         self.short_folder().join(format!("notify-{name}"))
     }
 
-    /// Where mailboxes are written for people and their tools to read.
+    /// The folder with the mailboxes as files, for people and their tools.
     pub fn mail_folder(&self) -> PathBuf {
         self.path.join("mail")
     }
@@ -196,15 +198,15 @@ impl Home {
         self.path.join("stopped")
     }
 
-    /// Whether somebody stopped the daemon since this machine was started: units rest then until somebody starts
-    /// it, though any call may start a supervisor. Told once.
+    /// True if the daemon was stopped by a command since the machine booted. Units then stay stopped until a command
+    /// starts them, although any command may start a supervisor. Returns true only once.
     pub(crate) fn take_stopped(&self) -> bool {
         let is_stopped = self.is_stopped();
         let _ = fs::remove_file(self.stopped_file());
         is_stopped
     }
 
-    /// The same, for whoever only asks.
+    /// The same, without resetting it.
     pub fn is_stopped(&self) -> bool {
         let boot = read_text(&self.stopped_file()).unwrap_or_default();
         boot.trim() == ostler_os::boot_id()
@@ -228,7 +230,7 @@ impl Home {
         self.path.join("runs").join(run.to_string())
     }
 
-    /// The folders of output that are there.
+    /// The existing output folders.
     pub(crate) fn run_folders(&self) -> Vec<(RunId, PathBuf)> {
         let Ok(entries) = fs::read_dir(self.path.join("runs")) else { return Vec::new() };
         entries
@@ -237,8 +239,8 @@ impl Home {
             .collect()
     }
 
-    /// Makes the folders, for this user alone, and refuses those that others own or can write. Where the user's runtime
-    /// folder is gone, which only root makes again, the sockets are in the home.
+    /// Creates the folders for this user alone, and refuses folders that other users own or can write. If the user's
+    /// runtime folder is missing, which only root can create, the sockets are in the home.
     pub fn prepare(&mut self) -> Result<(), HomeError> {
         prepare_folder(&self.path)?;
         self.trust_files()?;
@@ -293,7 +295,7 @@ impl Home {
         self.path.join("instance")
     }
 
-    /// The instance's id, made at first use. The caller holds the lock.
+    /// The instance's id, created at first use. The caller holds the lock.
     pub(crate) fn instance(&self) -> Result<InstanceId, HomeError> {
         let path = self.instance_file();
         let failed = |source| HomeError::Folder { path: path.clone(), source };
@@ -305,14 +307,14 @@ impl Home {
                     text: text.to_owned(),
                 })
             }
-            // An empty file is what a full disk leaves behind.
+            // A full disk leaves an empty file behind.
             Ok(_) => self.new_instance(&path),
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.new_instance(&path),
             Err(error) => Err(failed(error)),
         }
     }
 
-    /// The instance's id, if it was made and can be read.
+    /// The instance's id, if it exists and can be read.
     pub(crate) fn known_instance(&self) -> Option<InstanceId> {
         read_text(&self.instance_file()).ok()?.trim().parse().ok()
     }
@@ -324,7 +326,7 @@ impl Home {
         Ok(id)
     }
 
-    /// For people. The lock is what counts.
+    /// For people and tools. Only the lock counts.
     pub(crate) fn write_pid(&self) -> io::Result<()> {
         write_private(&self.pid_file(), format!("{}\n", std::process::id()).as_bytes())
     }
@@ -342,8 +344,8 @@ fn prepare_folder(folder: &Path) -> Result<(), HomeError> {
     Ok(ostler_os::trust_folder(folder)?)
 }
 
-/// Made for us alone, or ours alone already: others could put a socket of theirs in our place. Where its first part lies in
-/// a folder that everybody may write to, that part must be a real folder that only we can enter.
+/// Creates a folder for this user alone, or checks an existing one: otherwise another user could replace our socket.
+/// Below a world-writable folder, the first part must be a real folder that only this user can enter.
 pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
     let temporary = std::env::temp_dir();
     let first = folder.strip_prefix(&temporary).ok().and_then(|rest| rest.iter().next());
@@ -358,7 +360,7 @@ pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
     ostler_os::trust_folder(folder).map_err(denied)
 }
 
-/// Replaced whole or not at all.
+/// Writes the file completely or not at all.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_atomic(path, bytes, 0o600, Durability::Synced)
 }

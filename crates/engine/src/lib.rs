@@ -1,7 +1,7 @@
 //! The single writer: event → `core::step` → commit → action → event.
 //!
-//! One thread, the dispatcher, owns the state, the registry and every process. A second one drains
-//! output. Faces hold a `Handle`: they ask, and they read.
+//! One thread, the dispatcher, owns the state, the registry and every process. A second thread, the output writer,
+//! reads the output of all runs. Other threads hold a `Handle` for requests and queries.
 
 mod agents;
 mod apps;
@@ -43,21 +43,21 @@ pub use store::mail::{MailNews, NotKept};
 pub use supervisor::{Outcome, Supervisor};
 pub use units::{Declaration, WaitCondition};
 
-/// The runs of this home that its registry says are live, for a caller that cannot ask the supervisor. Another home may
-/// share the registry: its runs are not listed. Changes nothing.
+/// The runs of this home that are live according to its registry, for a caller that cannot reach the supervisor.
+/// Another home may share the registry: its runs are not listed. Changes nothing.
 pub fn recorded_live(home: &Home) -> Vec<ostler_model::RunId> {
     let Ok(reader) = ostler_registry::Reader::open(home.registry()) else { return Vec::new() };
     let live = reader.live().unwrap_or_default().into_iter();
     live.filter(|record| is_of(home, record)).map(|record| record.run_id).collect()
 }
 
-/// How the runs of this home ended, of those that were live before. A run that another home has taken over goes on there.
+/// The results of those of `runs` that have ended. A run that another home has taken over goes on there.
 pub fn recorded_ends(home: &Home, runs: &[ostler_model::RunId]) -> Vec<ostler_model::RunResult> {
     let found = runs.iter().filter_map(|run| recorded(home.registry(), *run));
     found.filter(|record| is_of(home, record)).map(|record| record.result()).collect()
 }
 
-/// What this home could not end, and lives, as its registry says: a line each. Changes nothing.
+/// One line for each process that this home could not end and that still lives. Changes nothing.
 pub fn recorded_left(home: &Home) -> Vec<String> {
     let Ok(reader) = ostler_registry::Reader::open(home.registry()) else { return Vec::new() };
     let records = reader.unkillable(ostler_os::boot_id()).unwrap_or_default();
@@ -69,7 +69,7 @@ fn is_of(home: &Home, record: &ostler_model::RunRecord) -> bool {
     home.known_instance().is_none_or(|own| own == record.owner_instance_id)
 }
 
-/// What a registry knows of a run. Changes nothing.
+/// A run's record in a registry. Changes nothing.
 pub fn recorded(
     registry: &std::path::Path,
     run: ostler_model::RunId,
@@ -77,7 +77,7 @@ pub fn recorded(
     ostler_registry::Reader::open(registry).ok()?.run(run).ok().flatten()
 }
 
-/// Whether a registry file is sound, for `doctor`. Changes nothing.
+/// Checks a registry file, for `doctor`. Changes nothing.
 pub fn check_registry(path: &std::path::Path) -> Result<(), String> {
     ostler_registry::Reader::inspect(path).map_err(|error| error.description())?.check()
 }

@@ -1,4 +1,4 @@
-//! What faces ask, turned into events or answered from what is known.
+//! Requests from other threads: turned into events, or answered from the current state.
 
 use crate::handle::{Ask, Attached, Cancelled, Canceller, Caretaker, RunHandles, SpawnRefused};
 use crate::output::{OutputState, Screen};
@@ -29,7 +29,7 @@ impl Supervisor {
             }
             Ask::Cancel { run, by: Canceller { by, said }, reply } => {
                 if self.add_waiter(run, reply) {
-                    let why = "somebody asked for it";
+                    let why = "requested";
                     self.events.push_back(Event::CancelAsked { run, by, why, said });
                 }
             }
@@ -89,7 +89,7 @@ impl Supervisor {
             Ask::InputClosed { run } => self.input_closed(run),
             Ask::Declare { declaration, by, reply } => {
                 let plan = self.declare(declaration, by);
-                // Whoever is answered finds it so, and on disk.
+                // The reply is sent after the change is effective and on disk.
                 self.turn();
                 self.name_agents();
                 let _ = reply.send(plan);
@@ -152,9 +152,9 @@ impl Supervisor {
         }
     }
 
-    /// False, and answered, if the run is not live here.
+    /// If the run is not live here, replies and returns false.
     fn add_waiter(&mut self, run: RunId, reply: oneshot::Sender<Cancelled>) -> bool {
-        // One that was asked for in the same turn is known by its live end only.
+        // A run that was requested in the same turn is only in `live`.
         if self.world.record(run).is_none() && !self.live.contains_key(&run) {
             let _ = reply.send(match self.unsaved_end(run) {
                 Some(record) => Cancelled::Ended(record.result()),
@@ -166,7 +166,7 @@ impl Supervisor {
         true
     }
 
-    /// Runs that have ended while the registry could not be written: it does not know yet, we do.
+    /// Runs that ended while the registry could not be written: the registry does not know about them yet.
     fn unsaved_ends(&self) -> impl Iterator<Item = &RunRecord> {
         self.unsaved.runs.iter().filter(|record| record.state == RunState::Exited)
     }
@@ -195,17 +195,17 @@ impl Supervisor {
         }
     }
 
-    /// Asks the core for a run; its spawn follows when the intent is on disk.
+    /// Requests a run from the core; it is spawned after the intent is on disk.
     pub(crate) fn new_run(&mut self, spec: Box<RunSpec>, by: Actor) -> Result<RunId, String> {
         if let Some(message) = &self.registry_error {
-            // A run we could not remember is a run we could lose.
+            // A run that cannot be recorded could be lost.
             return Err(message.clone());
         }
         let at_ms = ostler_os::wall_ms();
         let new = || ostler_os::random().map(|random| RunId::new(at_ms, random));
         let id = spec.run_id.map_or_else(new, Ok).map_err(|error| error.to_string())?;
         if self.live.contains_key(&id) {
-            return Err(format!("run {id} is there already"));
+            return Err(format!("run {id} already exists"));
         }
         let RunParents { parent, client } = self.run_parents(&spec, &by)?;
         let watched = client.clone();
@@ -268,7 +268,7 @@ impl Supervisor {
         Ok(id)
     }
 
-    /// What the dispatcher holds of a run that is not executed yet.
+    /// Adds the dispatcher's data of a run that has no process yet.
     pub(crate) fn add_live(
         &mut self,
         run: RunId,

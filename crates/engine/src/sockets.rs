@@ -1,6 +1,6 @@
-//! The sockets the supervisor listens on. Their files may vanish while it runs: logind removes a user's runtime folder
-//! at the last logout, and people remove files. Every 2.5 s each file is compared with the one we bound, by inode, and
-//! bound again if it is not there or is another's.
+//! The sockets that the supervisor listens on. Their files may disappear while it runs: logind removes a user's runtime
+//! folder at the last logout, and people remove files. Every 2.5 s each file is compared with the bound one by inode,
+//! and bound again if it is missing or was replaced.
 
 use crate::checks::prober::Order;
 use crate::guardian_link::inheritance::{APP_DOOR, APP_DOOR_FILE, DOOR, DOOR_FILE, End};
@@ -15,35 +15,35 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
 
-/// A socket that is gone is back within 3 s.
+/// A missing socket is back within 3 s.
 const LOOK_EVERY_MS: u64 = 2_500;
-/// Somewhat early if we are awake anyway.
+/// Checked a little early if we are awake anyway.
 const EARLY_MS: u64 = 800;
 
-/// A listening socket, and those that take its place when its file is gone.
+/// A listening socket, and its replacements if its file disappears.
 #[derive(Debug)]
 pub struct Listening {
     pub first: UnixListener,
     pub next: mpsc::UnboundedReceiver<UnixListener>,
 }
 
-/// What the dispatcher keeps of a socket that another thread accepts at.
+/// The dispatcher's data of a socket on which another thread accepts.
 #[derive(Debug)]
 pub(crate) struct Kept {
     name: &'static str,
     file_name: &'static str,
     file: SocketFile,
     next: mpsc::UnboundedSender<UnixListener>,
-    /// What was last said in the journal of a failure to listen again; not said twice.
+    /// The last journaled failure to listen again; it is not repeated.
     description: Option<String>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
     kept: Vec<Kept>,
-    /// The link in the home to a socket that lies elsewhere.
+    /// The link in the home to a socket elsewhere.
     link: Option<SocketFile>,
-    /// Where runs say that they are ready.
+    /// The sockets on which runs report readiness.
     words: Vec<(RunId, SocketFile)>,
     due: u64,
 }
@@ -60,12 +60,12 @@ impl Sockets {
 
     pub(crate) fn forget_word(&mut self, run: RunId) {
         if let Some(at) = self.words.iter().position(|(known, _)| *known == run) {
-            // Its unit's next run may listen there already: then the file is that run's.
+            // The unit's next run may already listen there: then the file is that run's.
             self.words.swap_remove(at).1.remove();
         }
     }
 
-    /// At the end: those that are ours still, and no others.
+    /// At the end: removes only the files that are still ours.
     pub(crate) fn remove_all(&mut self) {
         let doors = self.kept.drain(..).map(|kept| kept.file);
         for file in doors.chain(self.link.take()) {
@@ -75,8 +75,7 @@ impl Sockets {
 }
 
 impl Supervisor {
-    /// The socket that was left open for us, or a new one. Callers that connect while there is no supervisor wait for
-    /// the next.
+    /// The inherited control socket, or a new one. Clients that connect while no supervisor runs wait for the next one.
     pub fn open_door(&mut self) -> io::Result<Listening> {
         let path = self.home.socket().to_owned();
         let door = self.take_up_socket(&path, DOOR, DOOR_FILE)?;
@@ -85,7 +84,7 @@ impl Supervisor {
         Ok(listening)
     }
 
-    /// The same for apps.
+    /// The same for the app socket.
     pub fn open_app_door(&mut self) -> io::Result<Listening> {
         let path = self.apps.socket();
         if let Some(folder) = path.parent() {
@@ -100,7 +99,7 @@ impl Supervisor {
         let file = self.guardian_link.inheritance.take(file_name);
         let file = match file {
             Some(file) => Some(SocketFile::held(path, file)),
-            // A supervisor of an earlier release did not leave us the file.
+            // A supervisor of an earlier release did not store the file.
             None => SocketFile::at(path).ok(),
         };
         match (listener, file) {
@@ -137,7 +136,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Callers that know only the home find the socket by a link in it.
+    /// Clients that know only the home find the socket through a link in it.
     fn link_socket(&mut self) {
         self.sockets.link = None;
         let Some(way) = self.home.way_to_socket() else { return };
@@ -155,12 +154,12 @@ impl Supervisor {
         }
         self.sockets.due = now_ms + LOOK_EVERY_MS;
         if !self.lock.is_in_place(&self.home.lock()) {
-            // The home was removed. A supervisor of a new home at the same path cannot know of our runs, and would
-            // start them a second time; and whatever lies at our paths now is not ours.
+            // The home was removed. A supervisor of a new home at the same path does not know our runs and would start
+            // the units a second time. The files at our paths now are not ours.
             if !self.stopping {
                 self.entry(
                     What::HomeLost,
-                    "the home was removed or replaced; what it looked after is ended",
+                    "the home was removed or replaced; ending all runs",
                     json!({ "home": self.home.path() }),
                 );
                 self.begin_stop(Actor::Supervisor);
@@ -192,10 +191,11 @@ impl Supervisor {
                 let _ = kept.next.send(door.listener);
                 kept.file = door.file;
                 kept.description = None;
-                "its file was gone; the supervisor listens again".to_owned()
+                "the socket file was missing and was created again".to_owned()
             }
             Err(error) => {
-                let description = format!("its file is gone and cannot be made again: {error}");
+                let description =
+                    format!("the socket file is missing and cannot be created: {error}");
                 if kept.description.as_ref() == Some(&description) {
                     return;
                 }
@@ -207,7 +207,8 @@ impl Supervisor {
         self.entry(What::SocketLost, &why, json!({ "socket": path, "now": place }));
     }
 
-    /// Where it was, or in the home if that folder cannot be made: a user's runtime folder is made by root at login.
+    /// Opens the socket at its path, or in the home if that folder cannot be created: root creates a user's runtime
+    /// folder at login.
     fn open_again(&mut self, path: &Path, name: &str) -> io::Result<Door> {
         let there = |path: &Path| {
             path.parent().map_or(Ok(()), make_private_folder)?;
@@ -235,7 +236,7 @@ impl Supervisor {
         Ok(door)
     }
 
-    /// Programs that say what they have to say by the path of the socket need its file.
+    /// Programs that report by the socket's path need its file.
     fn maintain_notify_sockets(&mut self) {
         let gone: Vec<(RunId, PathBuf)> = self
             .sockets
@@ -246,7 +247,7 @@ impl Supervisor {
             .collect();
         for (run, path) in gone {
             let Some(report) = self.apps.get(run) else { continue };
-            // What cannot be done now is tried again at the next look.
+            // A failure is retried at the next check.
             let Ok((word, file)) = crate::apps::dispatch::listen(&path) else { continue };
             if self.guardian_link.words.contains_key(&run)
                 && let Ok(held) = word.try_clone()

@@ -1,4 +1,4 @@
-//! Making and ending the supervisor's process.
+//! Spawns, signals and reaps the supervisor's process.
 
 use crate::executable::Executable;
 use crate::machine::Exit;
@@ -11,25 +11,25 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// The kernel takes no single string of the environment that is longer than 128 KiB.
+/// The kernel limits one string of the environment to 128 KiB.
 const NAMES_MOST: usize = 100_000;
 const FIRST_PASSED: i32 = 3;
 const LOOKS: u32 = 20;
 
-/// What a new supervisor is made from.
+/// The parameters of a new supervisor.
 pub(crate) struct SupervisorCommand<'a> {
     pub(crate) executable: &'a Executable,
     pub(crate) arguments: &'a [&'a str],
     pub(crate) environment: Vec<(&'static str, String)>,
-    /// Passed on by name, as with socket activation.
+    /// Passed with their names, as in socket activation.
     pub(crate) descriptors: Vec<(&'a str, BorrowedFd<'a>)>,
     pub(crate) output: BorrowedFd<'a>,
     pub(crate) watchdog_ms: u64,
-    /// As we found it.
+    /// The limit before the guardian raised it.
     pub(crate) descriptor_limit: &'a DescriptorLimit,
 }
 
-/// A process we watch: our child, or one that lived before us.
+/// A watched process: a child of the guardian, or a supervisor older than the guardian.
 pub(crate) struct Watched {
     pub(crate) pid: i32,
     descriptor: OwnedFd,
@@ -41,7 +41,7 @@ impl Watched {
         Ok(Self { pid, descriptor: pidfd_open(number, PidfdFlags::empty())? })
     }
 
-    #[expect(clippy::disallowed_methods, reason = "by descriptor: it can be no other process")]
+    #[expect(clippy::disallowed_methods, reason = "a pidfd names exactly one process")]
     pub(crate) fn signal(&self, signal: Signal) {
         let _ = pidfd_send_signal(&self.descriptor, signal);
     }
@@ -52,14 +52,14 @@ impl Watched {
         poll(&mut ended, Some(&at_once)).is_ok_and(|ready| ready > 0)
     }
 
-    /// How it ended, if it has. A child of ours is reaped by this.
+    /// The exit status. Reaps the process if it is a child of the guardian. Call it only after the process has ended.
     pub(crate) fn ending(&self) -> Exit {
         for _ in 0..LOOKS {
             let status = reap(self.pid).or_else(|| exit_info(self.descriptor.as_fd()));
             if let Some(status) = status {
                 return exit_of(status);
             }
-            // Not our child: the kernel tells when its parent has reaped it.
+            // Not a child: the kernel reports the exit status only after the parent reaped the process.
             let pause = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
             let _ = poll(&mut [], Some(&pause));
         }
@@ -81,9 +81,12 @@ pub(crate) fn exit_of(status: i32) -> Exit {
     }
 }
 
-/// We have no threads, so the copy of us may do anything before it becomes the supervisor.
-#[expect(unsafe_code, reason = "a copy of ourselves that arranges its descriptors")]
-#[expect(clippy::disallowed_methods, reason = "the supervisor is not a run; we are its one parent")]
+/// The guardian is single-threaded, so the forked child may do anything before it becomes the supervisor.
+#[expect(unsafe_code, reason = "the forked child arranges its descriptors")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the supervisor is not a run, and the guardian is its only parent"
+)]
 pub(crate) fn spawn(recipe: &SupervisorCommand<'_>) -> io::Result<Watched> {
     // SAFETY: single-threaded; see above.
     match unsafe { libc::fork() } {
@@ -95,17 +98,17 @@ pub(crate) fn spawn(recipe: &SupervisorCommand<'_>) -> io::Result<Watched> {
                 format!("ostler: cannot execute {}: {error}\n", recipe.executable.shown())
                     .as_bytes(),
             );
-            // SAFETY: nothing of our parent's is to be run or flushed in this copy.
+            // SAFETY: the child must not run the parent's exit handlers or flush its buffers.
             unsafe { libc::_exit(127) }
         }
         pid => Watched::open(pid),
     }
 }
 
-/// Returns only if it fails.
+/// Returns only on failure.
 fn become_supervisor(recipe: &SupervisorCommand<'_>) -> io::Error {
     let prepare = || -> io::Result<Command> {
-        // Closed again at once: its number may be one of those that are given away below.
+        // `File::open` closes its descriptor at once: `pass_on` may need that number.
         rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
         rustix::stdio::dup2_stdout(recipe.output)?;
         rustix::stdio::dup2_stderr(recipe.output)?;
@@ -113,7 +116,7 @@ fn become_supervisor(recipe: &SupervisorCommand<'_>) -> io::Error {
         let beyond = FIRST_PASSED + count as i32;
         let program = rustix::io::fcntl_dupfd_cloexec(recipe.executable.descriptor(), beyond)?;
         let mut command = Command::new(recipe.executable.to_execute(&program));
-        // Its number is in the path, and it closes by itself.
+        // The number is in the path, and exec closes it.
         std::mem::forget(program);
         let names = pass_on(&recipe.descriptors)?;
         let own = std::process::id().to_string();
@@ -139,7 +142,7 @@ fn become_supervisor(recipe: &SupervisorCommand<'_>) -> io::Error {
     }
 }
 
-/// Returns only if it fails.
+/// Returns only on failure.
 pub(crate) fn become_sweeper(executable: &Executable) -> io::Error {
     match executable.descriptor().try_clone() {
         Ok(program) => Command::new(executable.to_execute(&program)).arg("sweep").exec(),
@@ -147,9 +150,9 @@ pub(crate) fn become_sweeper(executable: &Executable) -> io::Error {
     }
 }
 
-/// Moves them to the numbers from 3 on and lets them stay open. In the order of the numbers they have:
-/// then none is overwritten before it is moved.
-#[expect(unsafe_code, reason = "descriptors are moved to given numbers")]
+/// Moves the descriptors to the numbers from 3 upwards and clears their close-on-exec flag. It moves them in ascending
+/// order, so that none is overwritten before it is moved.
+#[expect(unsafe_code, reason = "moves descriptors to fixed numbers")]
 fn pass_on(descriptors: &[(&str, BorrowedFd<'_>)]) -> io::Result<Vec<(String, String)>> {
     let mut ordered: Vec<(&str, i32)> =
         descriptors.iter().map(|(name, descriptor)| (*name, descriptor.as_raw_fd())).collect();
@@ -157,7 +160,7 @@ fn pass_on(descriptors: &[(&str, BorrowedFd<'_>)]) -> io::Result<Vec<(String, St
     let mut lists = vec![String::new()];
     for (index, (name, number)) in ordered.iter().enumerate() {
         let target = FIRST_PASSED + index as i32;
-        // SAFETY: plain numbers; whatever the target was is of no more use in this copy of us.
+        // SAFETY: plain numbers; this process no longer needs what the target was.
         let moved = unsafe {
             if *number == target {
                 libc::fcntl(target, libc::F_SETFD, 0)
@@ -186,10 +189,10 @@ fn pass_on(descriptors: &[(&str, BorrowedFd<'_>)]) -> io::Result<Vec<(String, St
     Ok(lists.into_iter().enumerate().map(|(index, list)| (name(index), list)).collect())
 }
 
-/// The next child of ours that has ended, left as it is.
+/// The next ended child. It stays unreaped.
 #[expect(unsafe_code, reason = "rustix does not wait for any child with its pid")]
 pub(crate) fn next_ended() -> Option<(i32, i32)> {
-    // SAFETY: a plain out parameter, zeroed because it stays so when nobody has ended.
+    // SAFETY: a plain out parameter; zeroed, because the kernel leaves it so when no child has ended.
     let found = unsafe {
         let mut found = std::mem::zeroed::<libc::siginfo_t>();
         let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -208,12 +211,12 @@ pub(crate) fn next_ended() -> Option<(i32, i32)> {
     (pid > 0).then_some((pid, raw))
 }
 
-#[expect(clippy::disallowed_methods, reason = "by descriptor: it can be no other process")]
+#[expect(clippy::disallowed_methods, reason = "a pidfd names exactly one process")]
 pub(crate) fn kill(process: &OwnedFd) {
     let _ = pidfd_send_signal(process, Signal::KILL);
 }
 
-/// `None` if it has not ended or is not our child.
+/// `None` if the process has not ended or is not a child of the guardian.
 #[expect(unsafe_code, reason = "rustix does not give the raw status")]
 #[expect(clippy::disallowed_methods, reason = "the guardian's one reaper")]
 pub(crate) fn reap(pid: i32) -> Option<i32> {
@@ -223,7 +226,7 @@ pub(crate) fn reap(pid: i32) -> Option<i32> {
     (reaped == pid).then_some(status)
 }
 
-/// The exit status of a process that was not our child (Linux ≥ 6.15).
+/// The exit status of a process that is not a child of the guardian (Linux ≥ 6.15).
 #[expect(unsafe_code, reason = "rustix has no PIDFD_GET_INFO")]
 fn exit_info(descriptor: BorrowedFd<'_>) -> Option<i32> {
     #[repr(C)]
@@ -237,7 +240,7 @@ fn exit_info(descriptor: BorrowedFd<'_>) -> Option<i32> {
     const PIDFD_GET_INFO: libc::Ioctl = 0xC040_FF0B_u32 as libc::Ioctl;
     const PIDFD_INFO_EXIT: u64 = 1 << 3;
     let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, ..PidfdInfo::default() };
-    // SAFETY: the structure is the kernel's first published version, whose size is in the number.
+    // SAFETY: the structure is the kernel's first published version; the ioctl number encodes its size.
     let result = unsafe { libc::ioctl(descriptor.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
     (result == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit_code)
 }

@@ -1,4 +1,4 @@
-//! `crash.log`: every crash, with the last that was heard of it. Only ever added to.
+//! `crash.log`: every crash of the supervisor, with its last lines of output. Append-only.
 
 use crate::machine::Exit;
 use crate::time::{duration, plain};
@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 const LINES: usize = 50;
-/// Of the last lines, however long they are.
+/// Limit for the last lines together.
 const BYTES_MOST: u64 = 16 << 20;
 const CHUNK: usize = 64 << 10;
 
@@ -17,11 +17,11 @@ pub struct Crash {
     pub at_ms: u64,
     pub ran_ms: u64,
     pub exit: Exit,
-    /// What we know beyond the exit itself.
+    /// What is known beyond the exit status.
     pub why: Option<&'static str>,
 }
 
-/// `output` is where the supervisor wrote, `from` how long the file was when it was started.
+/// `output` is the supervisor's log. `from` is its length when the supervisor was started.
 pub fn append(path: &Path, crash: &Crash, output: &File, from: u64) -> io::Result<()> {
     let mut log = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
     let is_first = log.metadata()?.len() == 0;
@@ -54,7 +54,7 @@ pub fn append(path: &Path, crash: &Crash, output: &File, from: u64) -> io::Resul
     log.write_all(&entry)
 }
 
-/// Where the last lines begin, not before `from`.
+/// The offset where the last lines begin, not before `from`.
 fn last_lines(output: &File, from: u64) -> io::Result<u64> {
     let end = output.metadata()?.len();
     let floor = from.max(end.saturating_sub(BYTES_MOST)).min(end);
@@ -85,7 +85,7 @@ fn code(exit: Exit) -> i32 {
     }
 }
 
-/// In one line.
+/// On one line.
 pub(crate) fn summary(crash: &Crash) -> String {
     let why = crash.why.map(|why| format!(" ({why})")).unwrap_or_default();
     let exit = match crash.exit {
@@ -97,15 +97,15 @@ pub(crate) fn summary(crash: &Crash) -> String {
         Exit::NotSpawned(errno) => {
             format!("failed to start: {}", io::Error::from_raw_os_error(errno))
         }
-        Exit::Unknown => "it ended while it was not our child".to_owned(),
+        Exit::Unknown => "exit status unknown: not a child of the guardian".to_owned(),
     };
     format!("{exit}{why}")
 }
 
-/// As the C library calls it.
+/// The C library's name of the signal, in lower case.
 #[expect(unsafe_code, reason = "the C library has the names")]
 fn signal_name(number: i32) -> String {
-    // SAFETY: it returns a string that stays until the next call, and there is no other thread.
+    // SAFETY: the returned string is valid until the next call, and the guardian has no other thread.
     let name = unsafe { std::ffi::CStr::from_ptr(libc::strsignal(number)) };
     name.to_string_lossy().to_lowercase()
 }

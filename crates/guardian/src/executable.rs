@@ -1,5 +1,5 @@
-//! The program a supervisor is started from. It is held open, so that it stays the same program when the
-//! file at its path is replaced or removed.
+//! The executable of a supervisor. The guardian holds the file open, so that it stays the same program when the file at
+//! its path is replaced or removed.
 
 use rustix::fs::{Mode, OFlags, fstat, open, stat};
 use std::io;
@@ -29,8 +29,8 @@ impl Executable {
         &self.file
     }
 
-    /// What to execute: the path where it is still this file, else the file itself by a number that
-    /// belongs to the caller.
+    /// The path to execute: the path of the file while it still names this file, else `/proc/self/fd/N` of `held`,
+    /// which belongs to the caller.
     pub(crate) fn to_execute(&self, held: &OwnedFd) -> PathBuf {
         let is_same = match (stat(&self.path), fstat(&self.file)) {
             (Ok(there), Ok(held)) => (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino),

@@ -1,4 +1,4 @@
-//! The loop: what happens is told to the machine, what it decides is done.
+//! The event loop: passes events to the state machine and performs the actions that it returns.
 
 use crate::child::{SupervisorCommand, Watched, become_sweeper, kill, next_ended, reap, spawn};
 use crate::crash_log::{self, Crash};
@@ -24,15 +24,16 @@ use std::path::{Path, PathBuf};
 
 const CRASH_LOG: &str = "crash.log";
 const PID_FILE: &str = "ostler.pid";
-/// The home's lock. Who has it is the home's owner.
+/// The home's lock. Its holder owns the home.
 const LOCK: &str = "lock";
-/// How often our socket and the lock are looked at: a socket that is gone is back within 3 s.
+/// How often the guardian checks its socket and the lock. A removed socket is back within 3 s.
 const LOOK_EVERY_MS: u64 = 2_500;
-/// The loop runs at least this often in the watchdog's time.
+/// The loop runs at least this many times in the watchdog timeout.
 const AWAKE_PART: u64 = 4;
-/// If it did not run for this part of it, the guardian or the machine was stopped, and the supervisor is not judged.
+/// If the loop did not run for `watchdog / STILL_PART`, the guardian or the machine was suspended. The supervisor is
+/// then not killed for its silence.
 const STILL_PART: u64 = 2;
-/// Somewhat early if we are awake anyway.
+/// If the loop is awake anyway, it checks up to this much early.
 const EARLY_MS: u64 = 800;
 
 struct Guardian {
@@ -45,19 +46,19 @@ struct Guardian {
     report: Report,
     counters: Counters,
     executable: Executable,
-    /// The one that is to take its place, and then the one that is on trial.
+    /// The executable that replaces the current one at the next hand-over. While it is on trial, it is in `trial`.
     candidate: Option<PathBuf>,
     trial: Option<Executable>,
     went_back: Option<String>,
-    /// The last the supervisor said about itself.
+    /// The last `STATUS` that the supervisor sent.
     status: Option<String>,
     supervisor: Option<Watched>,
-    /// Where the supervisor learns of ends we have seen.
+    /// The pipe through which the supervisor learns the exit statuses that the guardian reaped.
     reporting: Option<OwnedFd>,
     output: Output,
     descriptor_limit: DescriptorLimit,
     look_due: u64,
-    /// When the loop last had all there was to know.
+    /// When the loop last read all its sources.
     gathered_ms: u64,
     is_home_lost: bool,
     events: VecDeque<Event>,
@@ -77,14 +78,14 @@ pub fn guard(home: &Path) -> u8 {
             0
         }
         Err(error) => {
-            report.refused(&format!("the home {} cannot be guarded: {error}", home.display()));
+            report.refused(&format!("cannot guard the home {}: {error}", home.display()));
             1
         }
     }
 }
 
 impl Guardian {
-    /// `None` if the home has another owner.
+    /// `None` if another process owns the home.
     fn open(home: &Path, report: &mut Report) -> io::Result<Option<Self>> {
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         close_inherited();
@@ -103,7 +104,8 @@ impl Guardian {
         } else {
             return Ok(None);
         }
-        // Looked at before anything of the home is touched: if it has ended, the home may be another's.
+        // Checked before any file of the home is changed: if the supervisor has ended, another process may own the
+        // home.
         let supervisor = living.map(Watched::open).transpose()?;
         if supervisor.as_ref().is_some_and(Watched::has_ended) {
             return Ok(None);
@@ -146,7 +148,7 @@ impl Guardian {
             Some(_) => {
                 let ran_ms = number(crate::RAN_VARIABLE).unwrap_or(0);
                 guardian.events.push_back(Event::TakeUp { ran_ms });
-                // It is told where to find us, and that we are there.
+                // Tells the supervisor that this guardian listens on the socket.
                 report.ready();
                 forget_text();
             }
@@ -156,7 +158,7 @@ impl Guardian {
         Ok(Some(guardian))
     }
 
-    /// Returns whether it ended well.
+    /// Runs until the machine finishes. Returns whether the end was clean.
     fn keep(&mut self) -> bool {
         loop {
             while let Some(event) = self.events.pop_front() {
@@ -197,7 +199,7 @@ impl Guardian {
             };
             self.events.push_back(Event::StopAsked(asked));
         }
-        // Before its end: what it sent last counts.
+        // `has_ended` is read before the mail, so that the last datagrams are handled before the exit.
         let has_ended = self.supervisor.as_ref().is_some_and(Watched::has_ended);
         self.read_mail();
         if has_ended && let Some(supervisor) = self.supervisor.take() {
@@ -205,7 +207,8 @@ impl Guardian {
             if self.store.has(LOCK) {
                 self.events.push_back(Event::Exited(supervisor.ending()));
             } else {
-                // It ended before it gave us anything: the home is whose who comes next.
+                // The supervisor ended before it passed the lock to this guardian. The next process to lock the home
+                // owns it.
                 self.finished = Some(true);
             }
         }
@@ -221,8 +224,8 @@ impl Guardian {
         }
     }
 
-    /// At what others may have taken away. A home that was removed is not guarded any longer: what runs is ended, because
-    /// nobody could find it, and a new home at the same path knows nothing of it.
+    /// Checks the socket and the lock file, which another process may have removed. If the home was removed, the
+    /// guardian stops everything: no client could find what runs, and a new home at the same path has no record of it.
     fn look(&mut self) {
         let now_ms = mono_ms();
         if now_ms.saturating_add(EARLY_MS) < self.look_due {
@@ -259,11 +262,11 @@ impl Guardian {
         }
     }
 
-    /// Told first, then reaped: when the process is gone, its end is known.
+    /// Reports each exit status before it reaps the process: when the process is gone, its exit status is known.
     fn reap_orphans(&mut self) {
         while let Some((pid, status)) = next_ended() {
             if self.supervisor.as_ref().is_some_and(|supervisor| supervisor.pid == pid) {
-                // It ended just now; it has its turn.
+                // The supervisor ended after `gather` looked. The next round handles it.
                 return;
             }
             if self.store.note_end(pid, status)
@@ -296,8 +299,8 @@ impl Guardian {
                     .latest()
                     .and_then(|(file, from)| crash_log::append(path, &crash, &file, from));
                 let then = match wait_ms {
-                    Some(ms) => format!("started again in {} s", ms.div_ceil(1_000)),
-                    None => "another takes its place at once".to_owned(),
+                    Some(ms) => format!("restarting in {} s", ms.div_ceil(1_000)),
+                    None => "restarting at once".to_owned(),
                 };
                 let description = crash_log::summary(&crash);
                 log(&format!(
@@ -319,16 +322,17 @@ impl Guardian {
                     kill(process);
                 }
                 self.clear_away();
-                // What is left are our children or will be. We end as a program that ends them all.
+                // The processes left are children of the guardian, or will be. The guardian becomes the program that
+                // kills them.
                 let error = become_sweeper(&self.executable);
-                self.report.refused(&format!("what is left cannot be ended: {error}"));
+                self.report.refused(&format!("cannot kill the remaining processes: {error}"));
             }
             Action::ReportReady => {
                 self.report.ready();
                 forget_text();
             }
             Action::ReportRefused => {
-                // Said to us first: the disk may be full.
+                // The status is preferred to the log: if the disk is full, the log may lack the reason.
                 let description = self.status.take().unwrap_or_else(|| self.output.last_line());
                 log(&format!("the supervisor refused to start: {description}"));
                 self.report.refused(&description);
@@ -340,12 +344,12 @@ impl Guardian {
             },
             Action::Promote => {
                 if let Some(proved) = self.trial.take() {
-                    log("the new program is ready and takes over");
+                    log("the new executable is ready and replaces the old one");
                     self.executable = proved;
                 }
             }
             Action::GoBack => {
-                log("goes back to the old program");
+                log("going back to the old executable");
                 self.trial = None;
             }
             Action::Finish { clean } => self.finished = Some(clean),
@@ -353,11 +357,11 @@ impl Guardian {
     }
 
     fn spawn(&mut self, purpose: Purpose) -> io::Result<()> {
-        // Before its output begins: what it says itself is what a crash shows.
+        // Logged before the output begins, so that a crash shows only lines of the supervisor.
         log(match (purpose, &self.trial) {
-            (Purpose::Serve, None) => "starts the supervisor",
-            (Purpose::Serve, Some(_)) => "starts a new program, on trial",
-            (Purpose::EndAll, _) => "starts a supervisor that ends everything",
+            (Purpose::Serve, None) => "starting the supervisor",
+            (Purpose::Serve, Some(_)) => "starting the new executable on trial",
+            (Purpose::EndAll, _) => "starting a supervisor that stops all runs",
         });
         self.output = Output::open();
         self.mailbox.forget_earlier();
@@ -396,7 +400,7 @@ impl Guardian {
         ]
     }
 
-    /// The files that say that we are there, if they do.
+    /// Removes the socket and the pid file, if they are this guardian's.
     fn clear_away(&self) {
         self.mailbox.remove();
         let own = std::process::id().to_string();
@@ -409,20 +413,20 @@ impl Guardian {
         if let Some(supervisor) = &self.supervisor {
             supervisor.signal(signal);
             if signal != Signal::KILL {
-                // One that was stopped would never hear of it.
+                // A stopped process handles no signal until SIGCONT.
                 supervisor.signal(Signal::CONT);
             }
         }
     }
 
-    /// A disk that cannot be written does not end what runs.
+    /// If the file cannot be written, the guardian and the runs go on.
     fn save(&self) {
         let gateway = self.supervisor.as_ref().map(|supervisor| supervisor.pid);
         let _ = self.counters.save(std::process::id(), gateway);
     }
 }
 
-/// Whether the file at this path is the one we hold. One that cannot be looked at counts as in place.
+/// Whether `path` still names the file `held`. If it cannot be examined, the answer is yes.
 fn is_in_place(held: &OwnedFd, path: &Path) -> bool {
     match (fstat(held), stat(path)) {
         (Ok(held), Ok(there)) => (held.st_dev, held.st_ino) == (there.st_dev, there.st_ino),

@@ -1,9 +1,9 @@
-//! The small process above the supervisor: it starts the supervisor again whenever it dies, holds the
-//! descriptors that must outlive it, and reaps what is orphaned by its death.
+//! The guardian: the small process above the supervisor. It restarts the supervisor after a crash, holds the file
+//! descriptors that must outlive the supervisor, and reaps the processes that a dead supervisor orphans.
 //!
-//! It speaks the words of systemd's service protocol (sd_notify, the descriptor store, socket
-//! activation, the watchdog), so that a supervisor need not know which of the two is above it. It has
-//! no thread, no runtime, and depends on nothing else of ours.
+//! It speaks systemd's service protocol (sd_notify, the descriptor store, socket activation, the watchdog), so a
+//! supervisor works the same under the guardian and under systemd. The guardian is single-threaded, has no async
+//! runtime, and depends on no other crate of the workspace.
 
 mod child;
 mod crash_log;
@@ -29,17 +29,17 @@ pub use machine::{
 pub use sd_notify::{Notification, parse};
 pub use state_file::Counters;
 
-/// Where the guardian of a home is told things; relative to the home.
+/// The socket on which the guardian of a home receives notifications, relative to the home.
 pub const SOCKET: &str = "guardian.sock";
-/// In the supervisor's environment: who its guardian is.
+/// In the supervisor's environment: the pid of its guardian.
 pub const GUARDIAN_VARIABLE: &str = "OSTLER_GUARDIAN";
-/// In the supervisor's environment, for the guardian it may have to start: what has been counted.
+/// In the supervisor's environment: the crash counters, for a guardian that the supervisor may have to start.
 pub const COUNTERS_VARIABLE: &str = "OSTLER_GUARDIAN_COUNTERS";
-/// In a guardian's environment: the supervisor that lives already.
+/// In a guardian's environment: the pid of a supervisor that already runs.
 pub const SUPERVISOR_VARIABLE: &str = "OSTLER_SUPERVISOR";
-/// In a guardian's environment: for how long that supervisor has run, in milliseconds.
+/// In a guardian's environment: how long that supervisor has run, in milliseconds.
 pub const RAN_VARIABLE: &str = "OSTLER_SUPERVISOR_RAN_MS";
-/// In the supervisor's environment: why the binary it was replaced by did not take its place.
+/// In the supervisor's environment: why the guardian went back from the candidate executable.
 pub const WENT_BACK_VARIABLE: &str = "OSTLER_WENT_BACK";
-/// How long a supervisor may be silent, in milliseconds.
+/// The watchdog timeout: the longest silence allowed to a supervisor, in milliseconds.
 pub const WATCHDOG_VARIABLE: &str = "OSTLER_WATCHDOG_MS";

@@ -1,4 +1,4 @@
-//! What the guardian decides. It has no clock and makes no call: time and events come in, actions go out.
+//! The guardian's state machine. It reads no clock and makes no system call: times and events come in, actions go out.
 //!
 //! ```text
 //!              ┌──────────── the wait is over ─────────────┐
@@ -12,48 +12,48 @@
 //!           Over ◄┘
 //! ```
 //!
-//! The happy path. A supervisor is spawned, says that it is ready, gives signs of life, and one day
-//! exits with 0: then the guardian's work is done.
+//! The happy path. The guardian spawns a supervisor. The supervisor reports that it is ready, sends keep-alives, and
+//! finally exits with 0. Then the guardian exits too.
 //!
-//! A crash: any other exit, a signal, a spawn that failed. It is counted and written down, then waited
-//! for 1, 2, 4 … 256, 300, 300 s, then the next one is spawned, for ever. A supervisor that lived for
-//! more than five minutes makes the next wait the first again.
+//! A crash: any other exit code, a signal, or a failed spawn. The guardian counts it, writes it to `crash.log`, waits
+//! 1, 2, 4 … 256, 300, 300 s, and spawns the next supervisor, without limit. After a supervisor that ran for more than
+//! five minutes, the next wait is 1 s again.
 //!
-//! The supervisor hangs: no sign of life for as long as the watchdog says. It is killed, which is a
-//! crash. If the guardian itself stood still meanwhile (it was stopped, or the machine was), the supervisor gets the
-//! whole time again: its signs of life may be lost, because the kernel queues few of them.
+//! The supervisor hangs: it sends no keep-alive within the watchdog timeout. The guardian kills it, which is a crash.
+//! If the guardian itself was suspended meanwhile (or the machine was), the supervisor gets the whole timeout again:
+//! its keep-alives may be lost, because the kernel queues few datagrams.
 //!
-//! It refuses to start the very first time (the home is another's, a setting is wrong): whoever started
-//! us is told, and nobody waits for a thing that will not come.
+//! The first supervisor refuses to start (another process owns the home, or a setting is wrong). The guardian reports
+//! this to its caller and exits instead of trying again.
 //!
-//! We are asked to stop. The signal is passed on and the supervisor ends its runs. If it dies instead,
-//! or is dead already, another is spawned for this purpose alone; when that fails too, we end what is
-//! left ourselves. All of it is bounded.
+//! The guardian is asked to stop. It forwards the signal, and the supervisor ends its runs. If the supervisor dies
+//! instead, or is already dead, the guardian spawns another one for this purpose alone. If that fails too, the guardian
+//! kills what is left itself. Every step has a time limit.
 //!
-//! It hands over (exit 75 after it was ready): the next one is spawned at once and nothing is counted.
-//! If it named another executable, that one is on trial until it is ready; if it dies or takes too
-//! long, the old executable is spawned again.
+//! The supervisor hands over (exit code 75 after it was ready). The guardian spawns the next one at once and counts
+//! nothing. If the supervisor named a candidate executable, the guardian runs that on trial until it is ready. If the
+//! candidate dies or takes too long, the guardian spawns the old executable again.
 
-/// The exit code with which a supervisor asks for its successor.
+/// Exit code of a supervisor that asks for its successor.
 pub const HAND_OVER: i32 = 75;
-/// The exit code of a supervisor that will not start like this.
+/// Exit code of a supervisor that refuses to start with this home or these settings.
 pub const REFUSED: i32 = 78;
 
 const FIRST_WAIT_MS: u64 = 1_000;
 const LONGEST_WAIT_MS: u64 = 300_000;
 const HEALTHY_AFTER_MS: u64 = 300_000;
-/// How often a supervisor is spawned for the one purpose of ending everything.
+/// How many supervisors are spawned only to stop all runs.
 const LAST_TRIES: u32 = 2;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// A supervisor that is ready gives a sign of life within this time.
+    /// A ready supervisor sends a keep-alive at least this often.
     pub watchdog_ms: u64,
     pub start_ms: u64,
-    /// A new executable has so long to be ready.
+    /// How long a candidate executable may take to become ready.
     pub trial_ms: u64,
     pub stop_ms: u64,
-    /// Every wait is so long instead of what is usual: for tests that crash often.
+    /// Replaces every computed wait, for tests that crash often.
     pub wait_ms: Option<u64>,
 }
 
@@ -76,27 +76,27 @@ pub enum Exit {
         number: i32,
         dumped: bool,
     },
-    /// The process could not be made.
+    /// The process could not be created. The field is the `errno`.
     NotSpawned(i32),
-    /// It was not our child, and the kernel does not tell.
+    /// The process was not a child of the guardian, and the kernel does not report its exit status.
     Unknown,
 }
 
-/// What the supervisor says.
+/// A notification from the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SupervisorMessage {
     Ready,
     Alive,
     Stopping,
-    /// It needs this much longer from now on.
+    /// The supervisor needs this much more time, counted from now.
     Extend {
         ms: u64,
     },
-    /// It will hand over to another executable.
+    /// The supervisor will hand over to another executable.
     Candidate,
 }
 
-/// The signal by which we are asked to stop.
+/// The signal that asks the guardian to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopSignal {
     Terminate,
@@ -107,14 +107,14 @@ pub enum StopSignal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Begin,
-    /// A supervisor lives already and is ready; we are its new guardian.
+    /// A ready supervisor already runs; this process is its new guardian.
     TakeUp {
         ran_ms: u64,
     },
     Received(SupervisorMessage),
     Exited(Exit),
     StopAsked(StopSignal),
-    /// The guardian did not run when it should have: it was stopped, or the machine was.
+    /// The guardian did not run when it should have: it was suspended, or the machine was.
     StoodStill,
     Due,
 }
@@ -122,15 +122,15 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Serve,
-    /// Take up what lives, end it, and exit.
+    /// Adopt the runs that are alive, end them, and exit.
     EndAll,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The outcome of a failed one comes back as `Exited(NotSpawned)`.
+    /// If it fails, the result comes back as `Exited(NotSpawned)`.
     Spawn(Purpose),
-    /// Count it, save it, write it down.
+    /// Count the crash, save the counters, and append to `crash.log`.
     Crash {
         ran_ms: u64,
         exit: Exit,
@@ -139,15 +139,15 @@ pub enum Action {
     },
     Forward(StopSignal),
     Kill,
-    /// End whatever is still our descendant.
+    /// Kill every remaining descendant.
     Sweep,
     ReportReady,
     ReportRefused,
     /// Spawn the candidate from now on.
     Try,
-    /// The candidate has proved itself.
+    /// Make the candidate the current executable.
     Promote,
-    /// Back to the old executable.
+    /// Spawn the old executable again.
     GoBack,
     Finish {
         clean: bool,
@@ -165,7 +165,7 @@ enum Candidate {
 struct RunningSupervisor {
     since: u64,
     is_ready: bool,
-    /// It said that it is about to end.
+    /// The supervisor reported that it is stopping.
     is_stopping: bool,
     due: u64,
     killed: Option<&'static str>,
@@ -189,7 +189,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// `crashes_in_a_row` as a predecessor counted them.
+    /// `crashes_in_a_row` is the count of the previous guardian, or 0.
     pub fn new(limits: Limits, crashes_in_a_row: u32) -> Self {
         Self { limits, state: State::Over, crashes_in_a_row, was_ever_ready: false }
     }
@@ -198,7 +198,7 @@ impl Machine {
         self.crashes_in_a_row
     }
 
-    /// When `Due` is to come.
+    /// When the machine wants an `Event::Due`.
     pub fn due(&self) -> Option<u64> {
         match self.state {
             State::Up(up) => Some(up.due).filter(|due| *due < u64::MAX),
@@ -270,7 +270,7 @@ impl Machine {
             }
             (State::Stopping { since, kill_at, tries, killed }, Event::Due) if now >= kill_at => {
                 out.push(Action::Kill);
-                let killed = killed.or(Some("it did not end in the time it has for it"));
+                let killed = killed.or(Some("it did not stop in time"));
                 State::Stopping { since, kill_at: u64::MAX, tries, killed }
             }
             (stopping @ State::Stopping { .. }, Event::Due) => stopping,
@@ -345,7 +345,7 @@ impl Machine {
             return up;
         }
         out.push(Action::Kill);
-        let why = if up.is_ready { "it gave no sign of life" } else { "it was not ready in time" };
+        let why = if up.is_ready { "it sent no keep-alive" } else { "it was not ready in time" };
         RunningSupervisor { due: u64::MAX, killed: up.killed.or(Some(why)), ..up }
     }
 
@@ -357,7 +357,7 @@ impl Machine {
         out: &mut Vec<Action>,
     ) -> State {
         let is_clean = match exit {
-            // A program on trial that has nothing to do with us may well exit with 0.
+            // An unrelated program on trial may well exit with 0.
             Exit::Code(0) => up.candidate != Candidate::OnTrial,
             Exit::Unknown => up.is_stopping,
             Exit::Code(_) | Exit::Signal { .. } | Exit::NotSpawned(_) => false,
@@ -366,7 +366,7 @@ impl Machine {
             out.push(Action::Finish { clean: true });
             return State::Over;
         }
-        // Where nobody tells how it ended, that it named its successor is enough: that one is on trial.
+        // If the exit code is unknown, a named candidate is enough: the candidate is on trial anyway.
         let hands_over = match exit {
             Exit::Code(code) => code == HAND_OVER && up.is_ready,
             Exit::Unknown => up.candidate == Candidate::Named,

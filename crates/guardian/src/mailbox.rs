@@ -1,4 +1,4 @@
-//! The socket at which the supervisor tells us things.
+//! The socket on which the guardian receives the supervisor's datagrams.
 
 use crate::sd_notify::{Notification, parse};
 use rustix::fs::{Mode, OFlags, fstat, lstat, open};
@@ -12,11 +12,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 const TEXT_MOST: usize = 8 << 10;
-/// The kernel's own limit for one message.
+/// The kernel's limit for one message.
 const DESCRIPTORS_MOST: usize = 253;
 const OTHERS_MOST: usize = 64;
 
-/// How many sockets without a file are still read; a supervisor that connected to one uses it all its life.
+/// How many unlinked sockets are still read. A supervisor stays connected to its socket for its whole life.
 const EARLIER_MOST: usize = 8;
 
 pub(crate) struct Mailbox {
@@ -26,20 +26,21 @@ pub(crate) struct Mailbox {
     earlier: Vec<OwnedFd>,
 }
 
-/// A datagram from the supervisor, with what came along.
+/// A datagram from the supervisor, with the file descriptors that came with it.
 pub(crate) struct Datagram {
     pub(crate) description: Notification,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
 impl Mailbox {
-    /// The name is relative to the working folder: a socket's address is short, a home's path may not be.
+    /// `name` is relative to the working directory: the address of a Unix socket is short, the path of a home may be
+    /// long.
     pub(crate) fn open(name: &Path) -> io::Result<Self> {
         let (socket, file) = listen(name)?;
         Ok(Self { name: name.to_owned(), socket, file, earlier: Vec::new() })
     }
 
-    /// Whether the file at the name is the one we made.
+    /// Whether the file at `name` is the socket that this guardian bound.
     fn is_in_place(&self) -> bool {
         let Some(held) = self.file.as_ref().and_then(|file| fstat(file).ok()) else { return true };
         match lstat(&self.name) {
@@ -48,7 +49,7 @@ impl Mailbox {
         }
     }
 
-    /// Listens again if the file is gone or another's. What cannot be done now is tried at the next look.
+    /// Binds a new socket if the file was removed or replaced. If that fails, the next check tries again.
     pub(crate) fn maintain(&mut self) {
         if self.is_in_place() {
             return;
@@ -57,31 +58,31 @@ impl Mailbox {
             self.earlier.push(std::mem::replace(&mut self.socket, socket));
             self.file = file;
             if self.earlier.len() > EARLIER_MOST {
-                // The first is the one that a supervisor is connected to.
+                // The first is the one the running supervisor is connected to.
                 self.earlier.remove(1);
             }
         }
     }
 
-    /// The next supervisor connects by the name: nobody writes to earlier sockets any more.
+    /// The next supervisor connects by name, so no process writes to the earlier sockets any more.
     pub(crate) fn forget_earlier(&mut self) {
         self.earlier.clear();
     }
 
-    /// Only if the file is ours.
+    /// Removes the file if it is this guardian's socket.
     pub(crate) fn remove(&self) {
         if lstat(&self.name).is_ok() && self.is_in_place() {
             let _ = std::fs::remove_file(&self.name);
         }
     }
 
-    /// All that are to be waited for.
+    /// All sockets to poll.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = &OwnedFd> {
         self.earlier.iter().chain([&self.socket])
     }
 
-    /// The next letter of this process; what others send is thrown away. `None` when there is no more, or
-    /// so much of others that it is time to look at something else.
+    /// The next datagram of process `from`. Datagrams of other processes are dropped. `None` if no datagram is left, or
+    /// after so many foreign ones that the caller should look at its other sources.
     pub(crate) fn next(&self, from: Option<i32>) -> Option<Datagram> {
         self.sockets().find_map(|socket| next_at(socket, from))
     }
@@ -96,7 +97,7 @@ fn listen(name: &Path) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
         Ok(()) | Err(_) => {}
     }
     bind(&socket, &SocketAddrUnix::new(name)?)?;
-    // Held open, so that its inode number is not used again.
+    // Held open, so that its inode number is not reused.
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok((socket, open(name, flags, Mode::empty()).ok()))
 }

@@ -1,4 +1,5 @@
-//! Where the supervisor writes: `ostler.log`. What it wrote since it was started is what a crash shows.
+//! The supervisor's standard output and standard error: `ostler.log`. A crash report shows what the supervisor wrote
+//! since its start.
 
 use crate::time::{rfc3339, wall_ms};
 use std::fs::{File, OpenOptions};
@@ -8,7 +9,7 @@ use std::path::Path;
 
 const PATH: &str = "ostler.log";
 const OLDER: &str = "ostler.log.1";
-/// Past this it is put aside when the next supervisor is started.
+/// A longer log is renamed to `ostler.log.1` when the next supervisor starts.
 const LONG: u64 = 8 << 20;
 const LINE_MOST: u64 = 8 << 10;
 
@@ -26,14 +27,15 @@ impl Output {
         let open = |path: &Path| {
             OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)
         };
-        // What cannot be written down goes on all the same.
+        // If the log cannot be opened, the supervisor runs without it.
         let file = open(Path::new(PATH)).or_else(|_| open(Path::new("/dev/null")));
         let file = file.unwrap_or_else(|_| File::from(stderr_again()));
         let begin = file.metadata().map_or(0, |metadata| metadata.len());
         Self { file, begin }
     }
 
-    /// The file in which its last words are, and where what it wrote begins there. It may have begun a new one.
+    /// The file with the supervisor's latest lines, and the offset where its output begins. The supervisor may have
+    /// rotated the log.
     pub(crate) fn latest(&self) -> io::Result<(File, u64)> {
         let there = OpenOptions::new().read(true).open(PATH);
         let (own, there) =
@@ -48,17 +50,17 @@ impl Output {
         }
     }
 
-    /// It is or was `ostler.log`, and not what stands in for it.
+    /// Whether the file is or was `ostler.log`, and not a substitute for it.
     fn is_named(&self) -> bool {
         self.file.metadata().is_ok_and(|file| file.is_file())
     }
 
-    /// For the one that is started.
+    /// The standard output of the supervisor to be started.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// The last it said, for whoever waits for it to be ready.
+    /// The last line the supervisor wrote, for the process that waits for it to become ready.
     pub(crate) fn last_line(&self) -> String {
         let end = self.file.metadata().map_or(0, |metadata| metadata.len());
         let from = self.begin.max(end.saturating_sub(LINE_MOST)).min(end);
@@ -67,20 +69,20 @@ impl Output {
             text.clear();
         }
         let text = String::from_utf8_lossy(&text);
-        let line = text.lines().next_back().unwrap_or("it ended without a word");
+        let line = text.lines().next_back().unwrap_or("it exited without a message");
         line.trim_start_matches("ostler: ").to_owned()
     }
 }
 
-/// A line of our own, between those of the supervisors.
+/// Writes a line of the guardian between the supervisor's lines.
 pub(crate) fn log(text: &str) {
     let line = format!("{} guardian: {text}\n", rfc3339(wall_ms()));
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(PATH);
-    // What cannot be written down goes on all the same.
+    // A log that cannot be written is not an error.
     let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
-#[expect(clippy::unwrap_used, reason = "stderr is always open: we were started with it")]
+#[expect(clippy::unwrap_used, reason = "stderr is always open: the guardian was started with it")]
 fn stderr_again() -> std::os::fd::OwnedFd {
     rustix::io::dup(rustix::stdio::stderr()).unwrap()
 }

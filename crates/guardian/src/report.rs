@@ -1,5 +1,6 @@
-//! What whoever started us is told: one line on standard output. They read on until it is closed: at once if
-//! all is well, and with our end if not, so that nothing of us is left when they tell their user.
+//! The guardian's report to the process that started it: one line on standard output. The reader reads until end of
+//! file. On success the guardian closes standard output at once. On failure it stays open until the guardian exits, so
+//! that nothing of the guardian is left when the reader reports the failure.
 
 use std::fs::File;
 
@@ -9,7 +10,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// It is there, and we stay.
+    /// The supervisor is ready, and the guardian stays.
     pub(crate) fn ready(&mut self) {
         if self.write("ready")
             && let Ok(null) = File::options().write(true).open("/dev/null")
@@ -18,7 +19,7 @@ impl Report {
         }
     }
 
-    /// We are about to end, and this is why.
+    /// The guardian is about to exit for this reason.
     pub(crate) fn refused(&mut self, why: &str) {
         self.write(why);
     }

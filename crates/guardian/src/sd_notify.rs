@@ -1,4 +1,4 @@
-//! What a datagram says, in the words of sd_notify. Whatever else is in it is ignored.
+//! Parses datagrams of the sd_notify protocol. Unknown assignments are ignored.
 
 use crate::machine::SupervisorMessage;
 use std::ffi::OsStr;
@@ -7,21 +7,21 @@ use std::path::PathBuf;
 
 const NAME_MOST: usize = 255;
 
-/// One datagram, understood.
+/// One parsed datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notification {
     pub words: Vec<SupervisorMessage>,
-    /// Keep the descriptors that came along.
+    /// Keep the file descriptors that came with the datagram.
     pub store: bool,
-    /// Let go of the descriptors of this name.
+    /// Close the stored file descriptors of this name.
     pub remove: bool,
-    /// `stored` where none is given, as with systemd; `None` if it is not a name.
+    /// `stored` if the datagram has no `FDNAME`, as with systemd; `None` if the value is not a valid name.
     pub name: Option<String>,
-    /// The stored descriptor is of this process; its exit status is to be remembered.
+    /// The stored file descriptor is the pidfd of this process. The guardian keeps its exit status.
     pub process: Option<i32>,
-    /// In a person's words.
+    /// For people.
     pub status: Option<String>,
-    /// The executable to hand over to.
+    /// The executable of the next hand-over.
     pub candidate: Option<PathBuf>,
 }
 
@@ -59,7 +59,7 @@ fn number<T: std::str::FromStr>(value: &[u8]) -> Option<T> {
     std::str::from_utf8(value).ok()?.parse().ok()
 }
 
-/// It will stand in a list between colons.
+/// A name must not contain a colon: `LISTEN_FDNAMES` is a colon-separated list.
 fn name(value: &[u8]) -> Option<String> {
     let fits = !value.is_empty()
         && value.len() <= NAME_MOST

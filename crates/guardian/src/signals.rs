@@ -1,4 +1,4 @@
-//! Signals as something that can be read.
+//! Signals, read from a file descriptor.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -10,11 +10,11 @@ pub(crate) struct Signals {
 impl Signals {
     #[expect(unsafe_code, reason = "rustix has no signalfd")]
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: the set is initialised before it is read; a new descriptor is owned by nobody else.
+        // SAFETY: the set is initialised before it is read; the new descriptor has no other owner.
         unsafe {
             let mut set = std::mem::zeroed::<libc::sigset_t>();
             libc::sigemptyset(&raw mut set);
-            // A hang-up is nothing to us.
+            // The guardian ignores a hang-up.
             for signal in [libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGHUP]
             {
                 libc::sigaddset(&raw mut set, signal);
@@ -47,7 +47,7 @@ impl AsFd for Signals {
     }
 }
 
-/// What a program expects to find.
+/// A new program expects an empty signal mask.
 #[expect(unsafe_code, reason = "rustix does not set signal masks")]
 pub(crate) fn unblock_all() {
     // SAFETY: the set is initialised before it is read.

@@ -1,4 +1,4 @@
-//! What we find when we begin: descriptors, the lock, limits, the environment.
+//! What the guardian sets up at its start: file descriptors, the lock, resource limits, the environment.
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -8,10 +8,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Whatever our starter left open beside stdio: its caller may wait for its end.
+/// Closes all inherited descriptors except stdio: the parent's caller may wait for an end of file on them.
 #[expect(unsafe_code, reason = "rustix has no close_range")]
 pub(crate) fn close_inherited() {
-    // SAFETY: nothing of ours is open yet.
+    // SAFETY: the guardian has opened no descriptor yet.
     unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// What we found before we raised it to what we may have: we hold a few descriptors for every run.
+/// The limit as found, before `lift` raised it to the maximum: the guardian holds a few descriptors for every run.
 pub(crate) struct DescriptorLimit {
     found: Rlimit,
 }
@@ -32,21 +32,21 @@ impl DescriptorLimit {
         Self { found }
     }
 
-    /// How many we may hold for others: some are needed to start a supervisor.
+    /// How many descriptors the store may hold. The others are needed to start a supervisor.
     pub(crate) fn most(&self) -> usize {
         const OWN: u64 = 40;
         self.found.maximum.unwrap_or(u64::MAX).saturating_sub(OWN) as usize
     }
 
-    /// For whoever comes after us; what is open beyond it stays open.
+    /// For the process that is executed next. Open descriptors above the limit stay open.
     pub(crate) fn restore(&self) {
         let _ = setrlimit(Resource::Nofile, self.found);
     }
 }
 
-/// What starting needed and resting does not: program text stays in the page cache and comes back when it is
-/// used. Only what nobody can have written to.
-#[expect(unsafe_code, reason = "rustix wants a pointer of ours; these are the program's")]
+/// Releases the memory of program text that only the start needed. It stays in the page cache and is read again when
+/// used. Covers only mappings that no process can have written to.
+#[expect(unsafe_code, reason = "the addresses come from /proc/self/maps, not from a Rust pointer")]
 pub(crate) fn forget_text() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for line in maps.lines() {
@@ -65,7 +65,7 @@ pub(crate) fn forget_text() {
     }
 }
 
-/// `None` if it is another's.
+/// `None` if another process holds the lock.
 pub(crate) fn take_lock(path: &Path) -> io::Result<Option<OwnedFd>> {
     let file =
         OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;

@@ -1,22 +1,22 @@
-//! `supervisor.json`: what people and scripts read. Nothing of ours believes it.
+//! `supervisor.json`, for people and scripts. Ostler itself never reads it.
 
 use crate::time::rfc3339;
 use ostler_sys::{Durability, write_atomic};
 use std::io::{self};
 use std::path::Path;
 
-/// What is counted from `start` to `stop`.
+/// Counted from `start` to `stop`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     pub started_at_ms: u64,
     pub crash_count: u64,
     pub last_crash_at_ms: Option<u64>,
-    /// For the next wait.
+    /// Determines the next wait.
     pub crashes_in_a_row: u32,
 }
 
 impl Counters {
-    /// For the environment.
+    /// For `OSTLER_GUARDIAN_COUNTERS`.
     pub fn to_text(self) -> String {
         let last = self.last_crash_at_ms.unwrap_or(0);
         format!("{} {} {last} {}", self.started_at_ms, self.crash_count, self.crashes_in_a_row)
@@ -45,7 +45,7 @@ impl Counters {
     }
 }
 
-/// For this user alone.
+/// Replaces the file atomically. Only this user may read it.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     write_atomic(path, text.as_bytes(), 0o600, Durability::Cached)
 }

@@ -1,11 +1,11 @@
-//! The descriptors that must outlive the supervisor, by name.
+//! The descriptor store: file descriptors that must outlive the supervisor, by name.
 
 use std::os::fd::OwnedFd;
 
 struct HeldFd {
     name: String,
     descriptor: OwnedFd,
-    /// The process the descriptor stands for, and how it ended if we reaped it.
+    /// The process of a stored pidfd, and its exit status if the guardian reaped it.
     process: Option<i32>,
     status: Option<i32>,
 }
@@ -20,7 +20,7 @@ impl Store {
         Self { kept: Vec::new(), most }
     }
 
-    /// What would leave too few for the next supervisor to be started is not kept.
+    /// Drops the descriptors above the limit: starting the next supervisor needs some free numbers.
     pub(crate) fn add(&mut self, name: &str, descriptors: Vec<OwnedFd>, process: Option<i32>) {
         let room = self.most.saturating_sub(self.kept.len());
         for descriptor in descriptors.into_iter().take(room) {
@@ -36,7 +36,7 @@ impl Store {
         self.kept.iter().any(|kept| kept.name == name)
     }
 
-    /// Remembers how a process ended, if it is one of those we hold something for.
+    /// Keeps the exit status of a process, if the store holds its pidfd.
     pub(crate) fn note_end(&mut self, pid: i32, status: i32) -> bool {
         let met = |kept: &&mut HeldFd| kept.process == Some(pid) && kept.status.is_none();
         match self.kept.iter_mut().find(met) {
@@ -56,7 +56,7 @@ impl Store {
         self.kept.iter().map(|kept| (kept.name.as_str(), &kept.descriptor))
     }
 
-    /// Of processes whose end we have not seen.
+    /// The pidfds of processes with no known exit status.
     pub(crate) fn processes(&self) -> impl Iterator<Item = &OwnedFd> {
         self.kept
             .iter()

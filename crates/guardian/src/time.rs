@@ -7,8 +7,8 @@ pub(crate) fn mono_ms() -> u64 {
     millis(ClockId::Monotonic)
 }
 
-/// Through the C library, where a false clock can be laid below us.
-#[expect(clippy::disallowed_methods, reason = "this is the place where it is read")]
+/// Through the C library, so that a test can preload a false clock.
+#[expect(clippy::disallowed_methods, reason = "the guardian's only reader of the wall clock")]
 pub(crate) fn wall_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
 }

@@ -1,4 +1,4 @@
-//! What the guardian decides, on virtual time.
+//! The guardian's state machine, on virtual time.
 
 use ostler_guardian::{
     Action, Event, Exit, HAND_OVER, Limits, Machine, Purpose, REFUSED, StopSignal,
@@ -7,7 +7,7 @@ use ostler_guardian::{
 
 const KILLED: Exit = Exit::Signal { number: 9, dumped: false };
 
-/// A machine with its clock, fed event by event.
+/// A machine with its clock, driven event by event.
 struct Story {
     machine: Machine,
     now: u64,
@@ -30,13 +30,13 @@ impl Story {
         self.machine.step(event, self.now)
     }
 
-    /// Lets the time pass until the machine wants to be woken, and wakes it.
+    /// Advances the clock to the machine's deadline and delivers `Due`.
     fn until_due(&mut self) -> Vec<Action> {
-        self.now = self.machine.due().expect("something is waited for");
+        self.now = self.machine.due().expect("the machine has a deadline");
         self.notify(Event::Due)
     }
 
-    /// Lives for so long, with signs of life, and dies. Returns how long is waited then.
+    /// Runs a supervisor with keep-alives for `ran_ms`, then kills it. Returns the wait that follows.
     fn crash_after(&mut self, ran_ms: u64) -> u64 {
         self.notify(Event::Received(SupervisorMessage::Ready));
         let end = self.now + ran_ms;
@@ -56,17 +56,17 @@ impl Story {
         wait_ms
     }
 
-    /// The wait, and the next supervisor.
+    /// Waits, and expects the next supervisor.
     fn wait_out(&mut self, wait_ms: u64) {
         assert_eq!(self.machine.due(), Some(self.now + wait_ms));
         self.now += wait_ms - 1;
-        assert_eq!(self.notify(Event::Due), [], "not before its time");
+        assert_eq!(self.notify(Event::Due), [], "the wait has not elapsed");
         self.now += 1;
         assert_eq!(self.notify(Event::Due), [Action::Spawn(Purpose::Serve)]);
     }
 }
 
-/// D3: the whole table, and then 300 s for ever.
+/// D3: the whole table, then 300 s without limit.
 #[test]
 fn waits_double_up_to_five_minutes() {
     let mut story = Story::begun();
@@ -78,7 +78,7 @@ fn waits_double_up_to_five_minutes() {
     }
 }
 
-/// D3: longer than five minutes is healthy; exactly five is not.
+/// D3: a run longer than five minutes is healthy; exactly five minutes is not.
 #[test]
 fn a_long_life_makes_the_next_wait_the_first() {
     let mut story = Story::begun();
@@ -96,7 +96,7 @@ fn a_long_life_makes_the_next_wait_the_first() {
     assert_eq!(story.crash_after(10), 2_000);
 }
 
-/// D2: every kind of end but 0 is a crash, a spawn that failed too; 0 is the end.
+/// D2: every exit but 0 is a crash, and so is a failed spawn. Exit 0 is clean.
 #[test]
 fn only_zero_is_clean() {
     for exit in [
@@ -119,7 +119,7 @@ fn only_zero_is_clean() {
     assert_eq!(story.machine.due(), None);
 }
 
-/// D1: what will not start at all is told; what refuses later is tried again.
+/// D1: a refusal of the first supervisor is reported; a later refusal is a crash like any other.
 #[test]
 fn a_refusal_ends_the_start_only_if_it_is_the_first() {
     let mut story = Story::begun();
@@ -134,7 +134,7 @@ fn a_refusal_ends_the_start_only_if_it_is_the_first() {
     assert!(matches!(actions[..], [Action::Crash { wait_ms: Some(2_000), .. }]), "{actions:?}");
 }
 
-/// D9: no sign of life: killed, which is a crash that says why.
+/// D9: a supervisor without keep-alives is killed, and the crash says why.
 #[test]
 fn silence_is_answered_by_kill() {
     let mut story = Story::ready();
@@ -142,17 +142,17 @@ fn silence_is_answered_by_kill() {
     assert_eq!(story.notify(Event::Received(SupervisorMessage::Alive)), []);
     assert_eq!(story.machine.due(), Some(story.now + 10_000));
     assert_eq!(story.until_due(), [Action::Kill]);
-    assert_eq!(story.machine.due(), None, "it is killed once");
-    // A last word that was still on its way changes nothing.
+    assert_eq!(story.machine.due(), None, "the machine kills it only once");
+    // A late keep-alive changes nothing.
     assert_eq!(story.notify(Event::Received(SupervisorMessage::Alive)), []);
     let actions = story.notify(Event::Exited(KILLED));
     assert!(
-        matches!(actions[..], [Action::Crash { why: Some("it gave no sign of life"), .. }]),
+        matches!(actions[..], [Action::Crash { why: Some("it sent no keep-alive"), .. }]),
         "{actions:?}"
     );
 }
 
-/// D9: a guardian that was stopped itself does not take its own silence for the supervisor's.
+/// D9: a suspended guardian does not take its own silence for the supervisor's.
 #[test]
 fn a_guardian_that_was_paused_gives_another_chance() {
     for paused_ms in [3_000, 12_000, 3_600_000] {
@@ -164,7 +164,7 @@ fn a_guardian_that_was_paused_gives_another_chance() {
     }
 }
 
-/// D9: one that was killed is not waited for once more.
+/// D9: a killed supervisor gets no new deadline.
 #[test]
 fn a_pause_does_not_bring_back_what_was_killed() {
     let mut story = Story::ready();
@@ -173,7 +173,7 @@ fn a_pause_does_not_bring_back_what_was_killed() {
     assert_eq!(story.machine.due(), None);
 }
 
-/// D9: one that is never ready is not waited for for ever, unless it asks for more time.
+/// D9: a supervisor that never becomes ready is killed, unless it asks for more time.
 #[test]
 fn a_start_has_a_deadline_that_can_be_extended() {
     let mut story = Story::begun();
@@ -183,7 +183,7 @@ fn a_start_has_a_deadline_that_can_be_extended() {
     assert_eq!(story.until_due(), [Action::Kill]);
 }
 
-/// D4: the signal goes on to the supervisor, each of them; its clean end is ours.
+/// D4: each signal is forwarded; the supervisor's clean exit ends the guardian.
 #[test]
 fn a_stop_is_forwarded_and_waited_for() {
     for asked in [StopSignal::Terminate, StopSignal::Interrupt, StopSignal::Quit] {
@@ -196,7 +196,7 @@ fn a_stop_is_forwarded_and_waited_for() {
     }
 }
 
-/// D4: during a wait, what lives on is ended by a supervisor that is spawned for it, at once.
+/// D4: during a wait, a supervisor is spawned at once to end the remaining runs.
 #[test]
 fn a_stop_during_a_wait_ends_what_lives_on() {
     let mut story = Story::ready();
@@ -208,7 +208,7 @@ fn a_stop_during_a_wait_ends_what_lives_on() {
     assert_eq!(story.notify(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
 }
 
-/// D4: bounded: one that hangs or crashes is replaced twice, then we do it ourselves.
+/// D4: a supervisor that hangs or crashes while stopping is replaced twice; then the guardian sweeps.
 #[test]
 fn a_stop_that_fails_again_and_again_ends_with_a_sweep() {
     let mut story = Story::ready();
@@ -237,7 +237,7 @@ fn a_stop_that_fails_again_and_again_ends_with_a_sweep() {
     assert!(story.now - begun <= 90_000);
 }
 
-/// D10: a hand-over is no crash and waits for nothing.
+/// D10: a hand-over is no crash and has no wait.
 #[test]
 fn a_hand_over_is_followed_at_once() {
     let mut story = Story::ready();
@@ -246,7 +246,7 @@ fn a_hand_over_is_followed_at_once() {
     assert_eq!(story.crash_after(10), 1_000);
 }
 
-/// D10: the new program is kept if it is ready; then it is an ordinary supervisor.
+/// D10: a candidate that becomes ready is kept and is then an ordinary supervisor.
 #[test]
 fn a_candidate_that_answers_is_promoted() {
     let mut story = Story::ready();
@@ -262,7 +262,7 @@ fn a_candidate_that_answers_is_promoted() {
     assert_eq!(story.crash_after(10), 1_000);
 }
 
-/// D10: whatever else it does, we go back, and at once; even exit 0 is no proof.
+/// D10: after any other outcome, the guardian goes back at once; even exit 0 is no proof.
 #[test]
 fn a_candidate_that_does_not_answer_is_replaced_by_the_old_one() {
     for exit in [Exit::Code(0), Exit::Code(1), Exit::Code(HAND_OVER), Exit::Code(REFUSED), KILLED] {
@@ -289,7 +289,7 @@ fn a_candidate_that_does_not_answer_is_replaced_by_the_old_one() {
     assert_eq!(story.until_due(), [Action::Kill]);
 }
 
-/// D9: a new guardian goes on where the old one was.
+/// D9: a new guardian continues with the counters of the old one.
 #[test]
 fn a_living_supervisor_is_taken_up() {
     let mut story = Story { machine: Machine::new(Limits::default(), 3), now: 1_000_000 };
@@ -305,7 +305,7 @@ fn a_living_supervisor_is_taken_up() {
     assert!(matches!(actions[..], [Action::Crash { wait_ms: Some(1_000), .. }]), "{actions:?}");
 }
 
-/// D9: where the kernel does not tell how it ended, its own last word decides.
+/// D9: if the kernel does not report the exit status, the supervisor's last notification decides.
 #[test]
 fn an_unknown_end_is_clean_only_if_it_was_announced() {
     let mut story = Story { machine: Machine::new(Limits::default(), 0), now: 1_000 };
@@ -314,7 +314,7 @@ fn an_unknown_end_is_clean_only_if_it_was_announced() {
     assert_eq!(story.notify(Event::Exited(Exit::Unknown)), [Action::Finish { clean: true }]);
 }
 
-/// D9, D10: a supervisor that was taken up hands over like any other.
+/// D9, D10: an adopted supervisor hands over like any other.
 #[test]
 fn an_unknown_end_is_a_hand_over_if_a_successor_was_named() {
     let mut story = Story { machine: Machine::new(Limits::default(), 0), now: 1_000 };
@@ -326,7 +326,7 @@ fn an_unknown_end_is_a_hand_over_if_a_successor_was_named() {
     );
 }
 
-/// Whatever comes in whatever order: there is always either an end, a supervisor, or a time to wait for.
+/// After any sequence of events, there is an end, a supervisor, or a deadline.
 #[test]
 fn no_history_leaves_the_guardian_idle() {
     let mut seed = 0x2545_f491_4f6c_dd1d_u64;
@@ -364,7 +364,7 @@ fn no_history_leaves_the_guardian_idle() {
             for action in story.notify(event) {
                 match action {
                     Action::Spawn(_) => {
-                        assert!(!is_alive, "{history}: two at once");
+                        assert!(!is_alive, "{history}: two supervisors at once");
                         is_alive = true;
                     }
                     Action::Finish { .. } => is_over = true,
@@ -372,10 +372,13 @@ fn no_history_leaves_the_guardian_idle() {
                 }
             }
             if is_over {
-                assert!(!is_alive, "{history}: it leaves a supervisor behind");
+                assert!(!is_alive, "{history}: finished with a supervisor alive");
                 break;
             }
-            assert!(is_alive || story.machine.due().is_some(), "{history}: nothing to wait for");
+            assert!(
+                is_alive || story.machine.due().is_some(),
+                "{history}: no supervisor and no deadline"
+            );
         }
     }
 }

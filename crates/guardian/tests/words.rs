@@ -1,4 +1,4 @@
-//! What datagrams say.
+//! Parsing of sd_notify datagrams.
 
 use ostler_guardian::{Notification, SupervisorMessage, parse};
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ fn what_is_no_word_is_ignored() {
     }
 }
 
-/// Any bytes: no panic, and nothing that could not stand in a list between colons.
+/// Arbitrary bytes: no panic, and no name that could break a colon-separated list.
 #[test]
 fn no_bytes_are_too_strange() {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;

@@ -1,4 +1,4 @@
-//! A connection whose other side must take what it is given.
+//! A stream that fails if the peer does not read.
 
 use std::io;
 use std::pin::Pin;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// So long one may read nothing at all of what waits for it.
+/// The longest time in which the peer may read nothing.
 const MOST: Duration = Duration::from_secs(20);
 
-/// Without it, who asks for a long log and never reads would keep it in our memory for ever.
+/// Without this limit, a client that requests a long log and never reads would hold it in memory forever.
 pub struct DeadlineStream<S> {
     stream: S,
     waiting: Option<Pin<Box<Sleep>>>,

@@ -1,5 +1,5 @@
-//! Server-sent events: every app as it is, then every change. Nothing is piled up for one who reads slowly: what it
-//! missed is counted, and it may ask again.
+//! Server-sent events: first every app, then every change. The server does not buffer for a slow reader: it reports
+//! the number of missed events, and the client may ask again.
 
 use crate::http_error::HttpProblem;
 use crate::rest::actor;
@@ -20,14 +20,14 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-/// So often something is said, so that either side finds out that the other is gone.
+/// The interval of keep-alive comments, which let both sides detect a lost connection.
 const EVERY: Duration = Duration::from_secs(15);
 
 struct Follower {
     face: Arc<RequestContext>,
     topics: Receiver<Topic>,
     token: Kept,
-    /// What is said first.
+    /// The first event: all apps.
     first: Option<Bytes>,
     _seat: OwnedSemaphorePermit,
 }
@@ -37,10 +37,10 @@ pub async fn follow(
     Extension(token): Extension<Kept>,
 ) -> Result<Response, HttpProblem> {
     let pane_slot = Arc::clone(&face.followers).try_acquire_owned().map_err(|_| {
-        let description = "too many follow events already; close one";
+        let description = "too many event streams are open; close one";
         HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Conflict, description)
     })?;
-    // Before we ask how it is: no change is missed between the two.
+    // Subscribe before the list is read, so that no change between the two is missed.
     let topics = face.gateway.subscribe();
     let now = face.gateway.call("apps.list", Value::Null, actor()).await?;
     let apps = now["apps"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -69,12 +69,12 @@ impl Follower {
             () = tokio::time::sleep(EVERY) => ":\n\n".to_owned(),
             _ = closed.wait_for(|closed| *closed) => return None,
         };
-        // Who was let in may have been shut out since.
+        // The token may have been revoked since the connection was accepted.
         (self.face.tokens.judge(self.token) == Verdict::Right).then(|| Bytes::from(said))
     }
 }
 
-/// JSON has no line breaks of its own, so it is one line of data.
+/// JSON contains no line breaks, so one data line is enough.
 fn event(name: &str, data: &Value) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }

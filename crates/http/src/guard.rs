@@ -1,5 +1,5 @@
-//! Who may ask. A page in a browser of this machine can send requests here too, and with a name of its own that
-//! suddenly means 127.0.0.1 it could read the answers: so we answer only to our own names.
+//! Checks requests. A web page in a browser on this machine can send requests to this server, and with DNS rebinding
+//! it could read the answers. So the server answers only to its own host names.
 
 use crate::http_error::HttpProblem;
 use crate::routes::RequestContext;
@@ -15,7 +15,7 @@ use ostler_model::app_wire::FaultCode;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// What we may be called.
+/// The host names of this server.
 pub struct Names {
     address: SocketAddr,
     hosts: Vec<String>,
@@ -26,13 +26,13 @@ impl Names {
         Self { address, hosts }
     }
 
-    /// With our own port, or none where that is the usual one.
+    /// The port must be the server's own, or be missing.
     fn are_ours(&self, authority: &str) -> bool {
         let Some((host, port)) = split(authority) else { return false };
         port.unwrap_or(80) == self.address.port() && self.is_ours(&host)
     }
 
-    /// A page that was given by this machine, at any port.
+    /// Whether a page was served by this machine, on any port.
     fn is_own_origin(&self, origin: &str) -> bool {
         let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         rest.and_then(split).is_some_and(|(host, _)| self.is_ours(&host))
@@ -46,7 +46,7 @@ impl Names {
     }
 }
 
-/// Neither who asks nor a path is part of it.
+/// Splits host and port. User information and paths are not allowed.
 fn split(authority: &str) -> Option<(String, Option<u16>)> {
     if authority.contains(['@', '/']) {
         return None;
@@ -85,7 +85,7 @@ fn admit(face: &RequestContext, request: &mut Request) -> Result<(), HttpProblem
     let given = only(request.headers(), &AUTHORIZATION).ok().flatten().and_then(bearer);
     let Some(given) = given.map(digest) else {
         return refused(if face.tokens.is_made() {
-            "send the token of `ostler token` as `Authorization: Bearer TOKEN`"
+            "send a token as `Authorization: Bearer TOKEN`; create one with `ostler token`"
         } else {
             NONE_MADE
         });
@@ -100,12 +100,12 @@ fn admit(face: &RequestContext, request: &mut Request) -> Result<(), HttpProblem
         }
         Verdict::NoneMade => refused(NONE_MADE),
         Verdict::Wrong => {
-            refused("this token is not, or no longer, valid; make a new one with `ostler token`")
+            refused("the token is invalid or revoked; create a new one with `ostler token`")
         }
     }
 }
 
-const NONE_MADE: &str = "there is no token; make one with `ostler token`";
+const NONE_MADE: &str = "no token exists; create one with `ostler token`";
 
 fn bearer(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
@@ -118,23 +118,32 @@ fn is_for_us(names: &Names, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpPr
     };
     let host = match only(headers, &HOST) {
         Ok(Some(host)) if names.are_ours(host) => host,
-        Ok(Some(host)) => return refused(format!("{host:?} is not us; call {}", names.address)),
-        Ok(None) | Err(()) => return refused("a request has one Host header".to_owned()),
+        Ok(Some(host)) => {
+            return refused(format!("{host:?} is not this server; use {}", names.address));
+        }
+        Ok(None) | Err(()) => {
+            return refused("the request must have exactly one Host header".to_owned());
+        }
     };
     if let Some(named) = uri.authority()
         && !names.are_ours(named.as_str())
     {
-        return refused(format!("{named:?} is not us; call {host}", named = named.as_str()));
+        return refused(format!(
+            "{named:?} is not this server; use {host}",
+            named = named.as_str()
+        ));
     }
     match only(headers, &ORIGIN) {
         Ok(None) => Ok(()),
         Ok(Some(origin)) if names.is_own_origin(origin) => Ok(()),
-        Ok(Some(origin)) => refused(format!("pages of {origin:?} may not ask here")),
-        Err(()) => refused("a request has at most one Origin header".to_owned()),
+        Ok(Some(origin)) => {
+            refused(format!("pages of {origin:?} may not send requests to this server"))
+        }
+        Err(()) => refused("the request may have at most one Origin header".to_owned()),
     }
 }
 
-/// Its value, if it is there once and is text.
+/// The value of a header that occurs at most once and is text.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ()> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {

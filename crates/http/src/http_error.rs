@@ -1,4 +1,4 @@
-//! Why a request was not done, as JSON with a fitting status.
+//! An error as JSON, with its HTTP status.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};

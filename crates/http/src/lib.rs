@@ -1,4 +1,4 @@
-//! Faces over the engine. This one is HTTP: JSON-RPC and REST on one router, for apps. Off unless somebody asks.
+//! The HTTP server for apps: JSON-RPC and REST on one router. It is off by default.
 
 mod deadline;
 mod events;

@@ -1,4 +1,4 @@
-//! Getting hold of the address, and telling others of this home which one it is.
+//! Binds the address, and publishes it in the home.
 
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
-/// What `http.json` says. It is true only while the process it names lives.
+/// The content of `http.json`. It is valid only while the process `pid` lives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
     pub pid: u32,
-    /// Where it listens, or listened last.
+    /// The current or the last address.
     pub address: Option<SocketAddr>,
-    /// Why it does not listen yet; it goes on trying.
+    /// Why the server does not listen yet; it keeps trying.
     pub error: Option<String>,
 }
 
-/// What this home's supervisor last said about it.
+/// The last status that the supervisor of this home wrote.
 pub fn listening(home: &Path) -> Option<Listening> {
     serde_json::from_str(&std::fs::read_to_string(file(home)).ok()?).ok()
 }
@@ -29,10 +29,10 @@ fn file(home: &Path) -> PathBuf {
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// A port of any number may become another one only after so many tries: the one before us may be about to leave it.
+/// Tries of the last port before port 0 selects another one: the previous supervisor may be about to release it.
 const TRIES_FOR_SAME: u32 = 6;
 
-/// Tries until it works: the one before us may still be there, and so may a stranger.
+/// Retries until it succeeds, because the previous supervisor or another program may use the address.
 pub(crate) async fn listen(asked: SocketAddr, home: &Path) -> (TcpListener, SocketAddr) {
     let before = listening(home).and_then(|description| description.address);
     let before = before.filter(|before| before.ip() == asked.ip());
@@ -61,7 +61,7 @@ async fn open(at: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-/// For `ostler status`, and to come back at the same port. Without it both are lost, and nothing else.
+/// Writes the status for `ostler status`, and the port for the next start. A failure loses only these.
 fn notify(home: &Path, address: Option<SocketAddr>, error: Option<String>) {
     let description = Listening { pid: std::process::id(), address, error };
     let _ = ostler_sys::write_atomic(
@@ -72,7 +72,7 @@ fn notify(home: &Path, address: Option<SocketAddr>, error: Option<String>) {
     );
 }
 
-/// It no longer listens. Where it did is kept, to come back there.
+/// Marks the server as closed. The address is kept, for the next start.
 pub(crate) fn report_closed(home: &Path) {
     if let Some(description) =
         listening(home).filter(|description| description.pid == std::process::id())

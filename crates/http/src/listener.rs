@@ -1,4 +1,4 @@
-//! Opening and closing it. While it is closed there is no thread, no socket and no memory of it.
+//! Starts and stops the HTTP server. While it is stopped, it uses no thread, socket or memory.
 
 use crate::guard::Names;
 use crate::listen::{listen, report_closed};
@@ -16,18 +16,18 @@ use tokio::sync::{Semaphore, watch};
 
 #[derive(Debug, Error)]
 pub enum HttpError {
-    #[error("the thread for HTTP cannot be started")]
+    #[error("cannot start the HTTP thread")]
     Thread(#[source] io::Error),
 }
 
-/// It is open, or about to be: an address that is taken is tried again and again.
+/// The server is open, or retries because its address is in use.
 pub struct Http {
     settings: HttpSettings,
     closing: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// So many may follow events at once; each keeps a connection for as long as it likes.
+/// Maximum number of event streams; each holds a connection for an unlimited time.
 const FOLLOWERS_MOST: usize = 32;
 
 impl Http {
@@ -67,12 +67,12 @@ impl Http {
         Ok(Self { settings, closing, thread: Some(thread) })
     }
 
-    /// What it was opened with.
+    /// The settings of this server.
     pub fn settings(&self) -> &HttpSettings {
         &self.settings
     }
 
-    /// Lets the last answers go out, for a second at most.
+    /// Waits at most one second for pending answers.
     pub fn close(self) {}
 }
 

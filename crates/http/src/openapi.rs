@@ -1,4 +1,4 @@
-//! The OpenAPI document, made of the routes themselves. `docs/openapi.json` is the same, for people.
+//! Generates the OpenAPI document from the routes. `docs/openapi.json` is a copy.
 
 use crate::openapi_parts::{answers, parameters, reference, schemas};
 use crate::routes::{Route, routes};
@@ -19,7 +19,7 @@ fn operation(route: &Route) -> Value {
     statuses.extend(route.also);
     for status in statuses {
         let answer = match status {
-            204 => json!({ "description": "Nothing is to be answered" }),
+            204 => json!({ "description": "No answer is needed" }),
             status => reference("responses", &format!("Status{status}")),
         };
         answers.insert(status.to_string(), answer);
@@ -53,7 +53,7 @@ fn document() -> Value {
         "info": {
             "title": "Ostler",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Apps over HTTP. Off unless OSTLER_HTTP names an address; the token comes from `ostler token`.",
+            "description": "HTTP API for apps. Off unless OSTLER_HTTP names an address; create a token with `ostler token`.",
             "license": { "name": "MIT OR Apache-2.0" },
         },
         "servers": [{ "url": "http://127.0.0.1:7420" }],
@@ -74,7 +74,7 @@ mod tests {
     use ostler_model::{AppPhase, AppStatus, AppUsage};
     use std::collections::BTreeSet;
 
-    /// `OSTLER_BLESS=1 cargo test -p ostler-http` writes the file anew.
+    /// `OSTLER_BLESS=1 cargo test -p ostler-http` updates the file.
     #[test]
     fn the_document_is_that_of_the_router() {
         let made = format!("{:#}\n", document());
@@ -84,7 +84,7 @@ mod tests {
         } else {
             assert!(
                 made == include_str!("../../../docs/openapi.json"),
-                "docs/openapi.json is old; OSTLER_BLESS=1 makes it anew"
+                "docs/openapi.json is out of date; run the test with OSTLER_BLESS=1"
             );
         }
     }
@@ -107,11 +107,11 @@ mod tests {
         assert!(found.len() > 10);
         for reference in found {
             let pointer = reference.trim_start_matches('#');
-            assert!(document.pointer(pointer).is_some(), "{reference} leads nowhere");
+            assert!(document.pointer(pointer).is_some(), "{reference} does not exist");
         }
     }
 
-    /// What an app's status is in the document, it is in fact.
+    /// The schema of an app's status has the same keys and states as the type.
     #[test]
     fn a_status_is_as_described() {
         let keys = |value: &Value| -> BTreeSet<String> {

@@ -1,4 +1,4 @@
-//! What the operations of the OpenAPI document share: parameters, answers, and what is inside.
+//! Shared parts of the OpenAPI document: parameters, answers and schemas.
 
 use serde_json::{Map, Value, json};
 
@@ -13,23 +13,23 @@ pub fn parameters() -> Value {
             "name": "id", "in": "path", "required": true, "schema": { "type": "string" },
             "description": "The id of the manifest, or the unit's name; @scope/name as it is or percent-encoded",
         },
-        "lines": query("lines", "How many lines at most", json!({ "type": "integer", "minimum": 0, "maximum": 10_000, "default": 100 })),
+        "lines": query("lines", "Maximum number of lines", json!({ "type": "integer", "minimum": 0, "maximum": 10_000, "default": 100 })),
         "wait": query("wait", "false: answer at once", json!({ "type": "boolean", "default": true })),
         "state": query("state", "Only apps in this state", reference("schemas", "AppState")),
-        "search": query("search", "Only apps whose id has this in it", json!({ "type": "string" })),
+        "search": query("search", "Only apps whose id contains this text", json!({ "type": "string" })),
     })
 }
 
 pub fn answers() -> Value {
     let answer_text = [
-        (400, "The request is wrong; the message says what would be right"),
+        (400, "The request is invalid; the message says what is expected"),
         (401, "The token is missing, wrong or revoked"),
         (403, "Host or Origin is not this machine"),
-        (404, "There is no such app"),
-        (408, "The request was not sent in time"),
-        (409, "It did not become ready; the message says why"),
+        (404, "The app does not exist"),
+        (408, "The request was not sent within the time limit"),
+        (409, "The app did not become ready; the message has the reason"),
         (413, "The request is too large"),
-        (503, "Not now"),
+        (503, "Temporarily unavailable"),
     ];
     let answer = |(status, description): (u16, &str)| {
         let content = json!({ "application/json": { "schema": reference("schemas", "Error") } });

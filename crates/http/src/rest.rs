@@ -1,4 +1,4 @@
-//! REST: each is one call to the gateway.
+//! REST: each route makes one call to the gateway.
 
 use crate::http_error::HttpProblem;
 use crate::routes::Shared;
@@ -14,14 +14,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// Longer than this the engine does not take for an answer, or it is not well.
+/// An engine that needs longer to answer is not healthy.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 
 type Answer = Result<Json<Value>, HttpProblem>;
 type Id = Result<Path<String>, PathRejection>;
 type Asked<T> = Result<Query<T>, QueryRejection>;
 
-/// Who asks over HTTP has shown the token of this user.
+/// A client that has shown a token acts as this user.
 pub fn actor() -> Actor {
     Actor::Caller { uid: ostler_os::user_id(), pid: 0 }
 }
@@ -57,7 +57,7 @@ async fn call(gateway: &Gateway, method: &str, params: Map<String, Value>) -> An
     Ok(Json(gateway.call(method, Value::Object(params), actor()).await?))
 }
 
-/// What is said of one app, without what was not asked.
+/// Returns one key of an app's information.
 fn of_app(id: Id, key: &str, value: Option<Value>) -> Result<Map<String, Value>, HttpProblem> {
     let Path(id) = id.map_err(|bad| HttpProblem::invalid(bad.body_text()))?;
     let mut params = Map::from_iter([("packageId".to_owned(), Value::String(id))]);

@@ -1,4 +1,4 @@
-//! Every way in, once: the router and the OpenAPI document are both made of this list.
+//! All routes. The router and the OpenAPI document are generated from this list.
 
 use crate::guard::{Names, guard};
 use crate::http_error::HttpProblem;
@@ -27,20 +27,20 @@ pub struct RequestContext {
 
 pub type Shared = axum::extract::State<Arc<RequestContext>>;
 
-/// One operation, and what the document says of it.
+/// An operation and its documentation.
 pub struct Route {
     pub method: &'static str,
     pub path: &'static str,
     pub id: &'static str,
     pub summary: &'static str,
-    /// Names of `components.parameters`.
+    /// Names in `components.parameters`.
     pub parameters: &'static [&'static str],
-    /// What it takes and gives: content type and a name of `components.schemas`.
+    /// Content types and names in `components.schemas`, for the request and the answer.
     pub takes: Option<&'static str>,
     pub gives: (&'static str, &'static str),
-    /// Statuses besides 200 and those that every operation has.
+    /// Statuses in addition to 200 and those of every operation.
     pub also: &'static [u16],
-    /// It needs no token: it says nothing but that we live, to whoever watches over us.
+    /// Needs no token. Such a route only reports that the process lives, for monitoring.
     pub is_open: bool,
     handler: fn() -> MethodRouter<Arc<RequestContext>>,
 }
@@ -87,7 +87,7 @@ pub fn routes() -> Vec<Route> {
             also: &[400],
             ..plain("/api/apps", "listApps", "Every app", "AppList", || get(rest::list))
         },
-        app("get", "/api/apps/{id}", "getApp", "All that is known of an app", "AppInfo", || {
+        app("get", "/api/apps/{id}", "getApp", "All information about an app", "AppInfo", || {
             get(rest::info)
         }),
         Route {
@@ -96,7 +96,7 @@ pub fn routes() -> Vec<Route> {
                 "get",
                 "/api/apps/{id}/logs",
                 "getAppLogs",
-                "The last lines an app has written",
+                "The last output lines of an app",
                 "Log",
                 || get(rest::logs),
             )
@@ -104,7 +104,7 @@ pub fn routes() -> Vec<Route> {
         asked("/api/apps/{id}/start", "startApp", "Start an app; answers when it is ready", || {
             post(rest::start)
         }),
-        asked("/api/apps/{id}/stop", "stopApp", "Stop an app; answers when it is gone", || {
+        asked("/api/apps/{id}/stop", "stopApp", "Stop an app; answers when it has stopped", || {
             post(rest::stop)
         }),
         asked(
@@ -119,8 +119,8 @@ pub fn routes() -> Vec<Route> {
             ..plain(
                 "/api/events",
                 "followApps",
-                "Every app as it is now, then each change: events `app` with an AppStatus; `lagged` \
-                 where some were missed",
+                "Every app, then every change: events `app` with an AppStatus; `lagged` \
+                 if events were missed",
                 "Text",
                 || get(events::follow),
             )
@@ -142,7 +142,7 @@ pub fn routes() -> Vec<Route> {
             ..plain(
                 "/metrics",
                 "getMetrics",
-                "Counters, and every app, for Prometheus",
+                "Counters and apps in Prometheus format",
                 "Text",
                 || get(rest::metrics),
             )
@@ -171,11 +171,11 @@ pub fn router(face: Arc<RequestContext>) -> Router {
     }
     let nothing = async |uri: Uri| {
         let description =
-            format!("there is nothing at {}; GET /openapi.json tells what is", uri.path());
+            format!("there is nothing at {}; GET /openapi.json lists the paths", uri.path());
         HttpProblem::new(StatusCode::NOT_FOUND, FaultCode::NotFound, description)
     };
     let otherwise = async || {
-        let description = "not with this method; GET /openapi.json tells which";
+        let description = "this method is not allowed; GET /openapi.json lists the methods";
         HttpProblem::new(StatusCode::METHOD_NOT_ALLOWED, FaultCode::InvalidRequest, description)
     };
     router
@@ -187,7 +187,7 @@ pub fn router(face: Arc<RequestContext>) -> Router {
 
 const APPS: &str = "/api/apps/";
 
-/// `@scope/name` may be written as it is: its two parts become the one that the router knows.
+/// Encodes the slash of `@scope/name`, so that the router sees one path segment.
 pub fn with_whole_id(mut request: Request<Body>) -> Request<Body> {
     if let Some(uri) = whole_id(request.uri()) {
         *request.uri_mut() = uri;

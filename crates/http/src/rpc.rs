@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 over POST: one call, or a batch of them.
+//! JSON-RPC 2.0 over POST: single calls and batches.
 
 use crate::http_error::HttpProblem;
 use crate::rest::actor;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const BODY_MOST: usize = 1 << 20;
 const BODY_WITHIN: Duration = Duration::from_secs(10);
-/// Each answer may be long, so a batch may not be.
+/// The batch size is limited, because each answer may be long.
 const BATCH_MOST: usize = 100;
 
 pub async fn call(face: Shared, headers: HeaderMap, body: Body) -> Result<Response, HttpProblem> {
@@ -34,7 +34,7 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Http
     let description = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let description: Option<usize> = description.and_then(|length| length.parse().ok());
     let too_large = || {
-        let description = format!("a request has at most {BODY_MOST} bytes");
+        let description = format!("a request may have at most {BODY_MOST} bytes");
         HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, FaultCode::InvalidRequest, description)
     };
     if description.is_some_and(|length| length > BODY_MOST) {
@@ -44,19 +44,19 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Http
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(_)) => Err(too_large()),
         Err(_) => {
-            let description = format!("a request is sent within {} s", BODY_WITHIN.as_secs());
+            let description = format!("a request must be sent within {} s", BODY_WITHIN.as_secs());
             Err(HttpProblem::new(StatusCode::REQUEST_TIMEOUT, FaultCode::Timeout, description))
         }
     }
 }
 
-/// In its order. Nothing where nothing was to be answered.
+/// Calls in order. Returns `None` if no call needs an answer.
 async fn batch(gateway: &Gateway, calls: Vec<Value>) -> Option<Value> {
     if calls.is_empty() {
-        return Some(refused(Value::Null, -32600, "a batch has at least one call", None));
+        return Some(refused(Value::Null, -32600, "a batch must have at least one call", None));
     }
     if calls.len() > BATCH_MOST {
-        let description = format!("a batch has at most {BATCH_MOST} calls");
+        let description = format!("a batch may have at most {BATCH_MOST} calls");
         return Some(refused(Value::Null, -32600, &description, None));
     }
     let mut answers = Vec::new();
@@ -69,28 +69,28 @@ async fn batch(gateway: &Gateway, calls: Vec<Value>) -> Option<Value> {
 async fn one(gateway: &Gateway, mut call: Value) -> Option<Value> {
     let invalid = |id: Value, description: &str| Some(refused(id, -32600, description, None));
     let Some(fields) = call.as_object_mut() else {
-        return invalid(Value::Null, "a call is an object");
+        return invalid(Value::Null, "a call must be an object");
     };
     let id = fields.remove("id");
     if let Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) = id {
-        return invalid(Value::Null, "\"id\" is text, a number or null");
+        return invalid(Value::Null, "\"id\" must be a string, a number or null");
     }
     if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return invalid(id.unwrap_or_default(), "a call has \"jsonrpc\": \"2.0\"");
+        return invalid(id.unwrap_or_default(), "a call must have \"jsonrpc\": \"2.0\"");
     }
     let Some(Value::String(method)) = fields.remove("method") else {
-        return invalid(id.unwrap_or_default(), "a call has a \"method\", which is text");
+        return invalid(id.unwrap_or_default(), "a call must have a \"method\" string");
     };
     let outcome = match fields.remove("params").unwrap_or_default() {
         _ if method == "apps.subscribe" => Err(Fault::new(
             FaultCode::MethodNotFound,
-            "over HTTP, changes are told by GET /api/events",
+            "over HTTP, use GET /api/events to receive changes",
         )),
         Value::Array(params) if params.is_empty() => {
             gateway.call(&method, Value::Null, actor()).await
         }
         params @ (Value::Object(_) | Value::Null) => gateway.call(&method, params, actor()).await,
-        _ => Err(Fault::new(FaultCode::InvalidParams, "\"params\" is an object, by name")),
+        _ => Err(Fault::new(FaultCode::InvalidParams, "\"params\" must be an object")),
     };
     let id = id?;
     Some(match outcome {
@@ -99,7 +99,7 @@ async fn one(gateway: &Gateway, mut call: Value) -> Option<Value> {
     })
 }
 
-/// The numbers that JSON-RPC itself gives, and ours.
+/// The standard codes of JSON-RPC, and Ostler's own.
 fn number(code: FaultCode) -> i64 {
     match code {
         FaultCode::InvalidRequest => -32600,

@@ -1,4 +1,4 @@
-//! Who comes in, how many, and how long each may take.
+//! Accepts connections, and limits their number and duration.
 
 use crate::deadline::DeadlineStream;
 use crate::routes::with_whole_id;
@@ -16,9 +16,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower::Service;
 
-/// A connection on which no request had a valid token ends after this time.
+/// A connection without a valid token is closed after this time.
 const STRANGER_WITHIN: Duration = Duration::from_secs(5);
-/// From the first byte that is awaited to the end of the headers; so also for how long one may be idle.
+/// The time for all headers of a request, which includes the idle time before it.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 const HEADERS_MOST: usize = 64;
 const HEADER_BYTES_MOST: usize = 32 << 10;
@@ -47,7 +47,7 @@ pub async fn serve(listener: TcpListener, router: Router, mut closed: watch::Rec
                 Ok((stream, _)) => {
                     let _ = stream.try_write(TOO_MANY);
                 }
-                // Out of descriptors: those who are in will leave.
+                // No descriptor is free; wait until a connection closes.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
@@ -88,7 +88,7 @@ async fn converse(
     let _ = connection.await;
 }
 
-/// Returns when the time for strangers is over, if the connection is still one's.
+/// Returns when a connection without a valid token has reached its time limit.
 async fn stays_stranger(proven: &TokenShown) {
     tokio::time::sleep(STRANGER_WITHIN).await;
     if proven.is() {

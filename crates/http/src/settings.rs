@@ -1,32 +1,32 @@
-//! Where it listens, and by which names it may be called.
+//! The listening address and the allowed host names.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use thiserror::Error;
 
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum SettingsError {
-    #[error("{0:?} is no address to listen at; write it as 127.0.0.1:7420")]
+    #[error("{0:?} is not an address; write it as 127.0.0.1:7420")]
     Address(String),
     #[error(
-        "{0} can be reached from other machines, and what is said there is not encrypted; use 127.0.0.1:{port}, or name \
-         the hosts it may be called by in OSTLER_HTTP_HOSTS", port = .0.port()
+        "{0} is reachable from other machines, and HTTP is not encrypted; use 127.0.0.1:{port}, or set \
+         the allowed host names in OSTLER_HTTP_HOSTS", port = .0.port()
     )]
     Reachable(SocketAddr),
-    #[error("{0:?} is no name of a host; write names as a.example,b.example, without ports")]
+    #[error("{0:?} is not a host name; write names as a.example,b.example, without ports")]
     Host(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// Port 0: any that is free, and the same again after a restart.
+    /// Port 0 selects a free port, and keeps it after a restart.
     pub address: SocketAddr,
-    /// Names it may be called by, besides those that mean this machine.
+    /// Allowed host names, in addition to those of this machine.
     pub hosts: Vec<String>,
 }
 
 impl HttpSettings {
-    /// An address as `127.0.0.1:7420`, `[::1]:7420` or `localhost:7420`. Only with names of hosts may it be one that
-    /// other machines reach.
+    /// Parses an address such as `127.0.0.1:7420`, `[::1]:7420` or `localhost:7420`. An address that is reachable from
+    /// other machines needs `hosts`.
     pub fn parse(address: &str, hosts: &str) -> Result<Self, SettingsError> {
         let wrong = || SettingsError::Address(address.to_owned());
         let at = match address.trim().strip_prefix("localhost:") {

@@ -1,4 +1,4 @@
-//! Who has a place. A connection counts as a stranger's until a request on it had a valid token.
+//! Connection slots. A connection is unproven until one of its requests had a valid token.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::AbortHandle;
 
 pub const CONNECTIONS_MOST: usize = 128;
-/// Strangers get no more than half.
+/// At most half of the slots are for unproven connections.
 const STRANGERS_MOST: usize = CONNECTIONS_MOST / 2;
 
 /// Whether a connection has shown a valid token.
@@ -23,15 +23,16 @@ impl TokenShown {
     }
 }
 
-/// The strangers, the oldest first.
+/// The unproven connections, oldest first.
 #[derive(Debug, Default)]
 pub struct Slots {
     strangers: VecDeque<(TokenShown, AbortHandle)>,
 }
 
 impl Slots {
-    /// Whether there is a place for one more of `all` connections. A stranger that came earlier makes room for it, so that
-    /// a short request such as `/healthz` is answered however many connections are held open.
+    /// Whether there is a slot for one more connection in addition to `all`. If there is none, the oldest unproven
+    /// connection is closed, so that a short request such as `/healthz` is answered even if many connections are held
+    /// open.
     pub fn make_room(&mut self, all: usize) -> bool {
         self.strangers.retain(|(proven, task)| !proven.is() && !task.is_finished());
         if self.strangers.len() < STRANGERS_MOST && all < CONNECTIONS_MOST {

@@ -1,4 +1,4 @@
-//! The token: random, shown once, and kept only as its digest.
+//! The token: random, shown once, and stored only as a digest.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -7,11 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
 
-/// So that those who look for leaked secrets know what they have found.
+/// A prefix by which tools that search for leaked secrets recognize the token.
 const PREFIX: &str = "ostler_";
 const DIGEST: usize = 32;
 
-/// What is kept of a token.
+/// The digest of a token.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept([u8; DIGEST]);
 
@@ -19,11 +19,11 @@ pub(crate) struct Kept([u8; DIGEST]);
 pub(crate) enum Verdict {
     Right,
     Wrong,
-    /// None was made, or it was revoked.
+    /// No token exists, or it was revoked.
     NoneMade,
 }
 
-/// The home's token. It is read anew for every request: a revoked one is of no use from that moment on.
+/// The home's token. It is read for every request, so a revoked token is invalid immediately.
 #[derive(Clone, Debug)]
 pub struct Tokens {
     path: PathBuf,
@@ -34,7 +34,7 @@ impl Tokens {
         Self { path: home.join("http-token") }
     }
 
-    /// A new one, in the place of any other. Nobody can read it again.
+    /// Creates a new token, which replaces the old one. It cannot be read again.
     pub fn make(&self) -> io::Result<String> {
         let bytes: [u8; 32] = ostler_os::random()?;
         let token = format!("{PREFIX}{}", hex(&bytes));
@@ -47,7 +47,7 @@ impl Tokens {
         Ok(token)
     }
 
-    /// Whether there was one.
+    /// Returns whether a token existed.
     pub fn revoke(&self) -> io::Result<bool> {
         match fs::remove_file(&self.path) {
             Ok(()) => Ok(true),
@@ -79,7 +79,7 @@ pub(crate) fn digest(token: &str) -> Kept {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing into a String does not fail.
+        // Writing to a String does not fail.
         let _ = write!(text, "{byte:02x}");
         text
     })
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(tokens.judge(digest(&second)), Verdict::Right);
         assert_eq!((tokens.revoke().ok(), tokens.revoke().ok()), (Some(true), Some(false)));
         assert_eq!(tokens.judge(digest(&second)), Verdict::NoneMade);
-        // Half a file is no token, and no empty token is right.
+        // A truncated file is no token, and an empty token is never valid.
         fs::write(home.join("http-token"), "12").expect("written");
         assert_eq!(tokens.judge(digest("")), Verdict::NoneMade);
         fs::remove_dir_all(&home).expect("removed");

@@ -1,9 +1,9 @@
-//! What is known of the agent inside a terminal.
+//! State of the agent program inside a terminal.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an agent is doing, as far as its screen and its own reports show.
+/// What an agent is doing, by its screen and its own reports.
 #[derive(
     Clone,
     Copy,
@@ -20,16 +20,16 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentState {
-    /// Its prompt has not been seen yet.
+    /// Its prompt has not appeared yet.
     Starting,
     Working,
-    /// Its input box is there and it does not work.
+    /// Its input box is visible and it is not working.
     Idle,
     /// It asks a person something: a question, a permission, a login, whether to trust a folder.
     Waiting,
-    /// Its provider refuses requests until a time that may be known.
+    /// Its provider refuses requests, until a time that may be known.
     Limited,
-    /// The screen shows nothing that the profile knows.
+    /// The screen shows nothing that the profile recognizes.
     #[default]
     Unknown,
 }

@@ -1,38 +1,38 @@
-//! An agent inside a terminal: what is seen of it, what it reports, and what is shown of both.
+//! An agent inside a terminal: the judgement of its screen, its own reports, and the state that follows from both.
 
 use crate::{AgentState, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What one look at a screen says.
+/// The judgement of one screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentJudged {
     pub profile: String,
     pub state: AgentState,
-    /// What a person is asked.
+    /// The question to a person.
     pub question: Option<String>,
-    /// What can be answered, as it is numbered on the screen.
+    /// The possible answers, as numbered on the screen.
     pub choices: Vec<String>,
-    /// When a limit is over.
+    /// When a limit ends.
     pub until_ms: Option<u64>,
-    /// What was seen.
+    /// The text on the screen that decided.
     pub evidence: String,
 }
 
-/// What an agent reports of itself, from a process of its own run.
+/// A report of an agent about itself, from a process of its own run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentReport {
-    /// When it came; 0 in the call.
+    /// When it was received; 0 in the call.
     #[serde(skip_serializing_if = "is_zero")]
     pub at_ms: u64,
     pub state: Option<AgentState>,
     pub question: Option<String>,
     pub until_ms: Option<u64>,
-    /// What it calls its conversation.
+    /// The agent's own name for its conversation.
     pub session: Option<String>,
-    /// A text that was sent to it, as it got it.
+    /// A text that was sent to the agent, as it received it.
     pub prompt: Option<String>,
 }
 
@@ -40,7 +40,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What is known of an agent now.
+/// The current state of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentView {
@@ -56,27 +56,27 @@ pub struct AgentView {
     pub until_ms: Option<u64>,
     pub evidence: String,
     pub source: AgentSource,
-    /// Since when the patrol holds it for hung.
+    /// Since when the patrol considers it hung.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hung_since_ms: Option<u64>,
-    /// Since when its process has ended although its unit should run.
+    /// Since when its process has been dead although its unit should run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dead_since_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
-/// Where a state is from.
+/// The source of a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentSource {
     #[default]
     Screen,
-    /// The agent's own.
+    /// The agent's own report.
     Report,
 }
 
-/// What a person was notified of, so that it is told once.
+/// What the operator was notified of, so that it happens once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentNotified {
@@ -85,11 +85,11 @@ pub struct AgentNotified {
     pub question: Option<String>,
 }
 
-/// One agent, whole.
+/// An agent's state and reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentKnown {
-    /// `None` if the program on the terminal is no agent that is known.
+    /// `None` if the program on the terminal is no known agent.
     pub view: Option<AgentView>,
     /// Its last reports, oldest first.
     pub reports: Vec<AgentReport>,

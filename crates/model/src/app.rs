@@ -1,22 +1,22 @@
-//! An app: a unit that talks back.
+//! An app: a unit that talks to the supervisor over the app socket.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a unit is that was declared by a manifest.
+/// A unit that a manifest declares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppSpec {
-    /// The manifest's own id, which may be `@scope/name`.
+    /// The id in the manifest, which may be `@scope/name`.
     pub id: String,
-    /// Where the manifest is.
+    /// The path of the manifest.
     pub path: String,
-    /// What it says, whole.
+    /// The whole manifest.
     pub manifest: Value,
-    /// From its start until it has registered; how long it then has until it is ready is the unit's `ready`.
+    /// Time from its start to its registration. The time from there until it is ready is the unit's `ready`.
     pub register_ms: u64,
-    /// What it gets when it asks for its configuration.
+    /// The answer to its request for its configuration.
     #[serde(default)]
     pub config: Value,
 }
@@ -25,9 +25,9 @@ pub struct AppSpec {
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatSpec {
     pub interval_ms: u64,
-    /// Silent for longer, it is unhealthy.
+    /// After this much silence it is unhealthy.
     pub timeout_ms: u64,
-    /// So many intervals missed, it is started anew.
+    /// After this many missed intervals it is restarted.
     pub misses: u32,
 }
 
@@ -37,7 +37,7 @@ impl Default for HeartbeatSpec {
     }
 }
 
-/// The document's words for the state of an app.
+/// The state of an app, in OpenClawOS's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppPhase {
@@ -48,19 +48,19 @@ pub enum AppPhase {
     Error,
 }
 
-/// What an operator is told of an app.
+/// An app, for the operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppStatus {
     pub package_id: String,
     pub state: AppPhase,
     pub pid: Option<i32>,
-    /// In ms since 1970, as all times here.
+    /// In ms since 1970, like all times here.
     pub started_at: Option<u64>,
     pub restart_count: u64,
     pub last_heartbeat: Option<u64>,
     pub last_error: Option<String>,
-    /// Of the whole tree.
+    /// Of the whole process tree.
     pub resource_usage: Option<AppUsage>,
 }
 

@@ -1,9 +1,9 @@
-//! What a declaration changes.
+//! The changes that a declaration makes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a declaration changes of one unit.
+/// The change that a declaration makes to one unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
@@ -16,9 +16,9 @@ pub struct Change {
 pub enum ChangeKind {
     Add,
     Remove,
-    /// What runs is not what is declared now.
+    /// The running copy differs from the declaration.
     Restart,
-    /// It changed in a way that needs no restart.
+    /// A change that needs no restart.
     Update,
     Start,
     Keep,

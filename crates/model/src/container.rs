@@ -1,4 +1,4 @@
-//! A container as it is declared.
+//! The declaration of a container.
 
 use crate::{HealthSpec, Resources};
 use schemars::JsonSchema;
@@ -9,30 +9,30 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "camelCase")]
 pub struct ContainerSpec {
     pub image: String,
-    /// The image's own where there is none.
+    /// The image's own command if absent.
     pub command: Option<Vec<String>>,
-    /// The name others know it by, where one is wanted; which one is ours is told by its label.
+    /// A name for other programs. Ostler recognizes its containers by their label.
     pub name: Option<String>,
     /// `host:inside` or `host:inside:ro`.
     pub volumes: Vec<String>,
-    /// `host:inside`, with an address before it and a protocol behind it where wanted.
+    /// `host:inside`, optionally with an address before it and a protocol after it.
     pub ports: Vec<String>,
     pub network: Option<String>,
-    /// Files in /code that its checks need: without them it is refused.
+    /// Files in /code that its checks need. Without them the start is refused.
     #[serde(default)]
     pub scripts: Vec<String>,
-    /// Asked for all its life. It is ready when it passes; failing later is a warning.
+    /// Checked for as long as the container lives. It is ready when the check passes; a later failure is a warning.
     #[serde(default)]
     pub readiness: Option<HealthSpec>,
-    /// What is wrong with the file that describes it: it cannot be made.
+    /// An error in the file that describes it: the container cannot be created.
     #[serde(default)]
     pub broken: Option<String>,
-    /// The list that it comes from. One that is no longer in it is left alone.
+    /// The list that declares it. A container that is removed from the list is left running.
     #[serde(default)]
     pub listed: Option<Listed>,
 }
 
-/// A container that is there because a file lists it.
+/// A container that exists because a file lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
@@ -41,14 +41,14 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// Whether this text of the list has it; `None` where the text does not tell.
+    /// Whether this text of the list contains it; `None` if the text cannot be parsed.
     pub fn is_in(&self, text: &str) -> Option<bool> {
         let list: serde_json::Value = serde_json::from_str(text).ok()?;
         Some(list.get(&self.name).is_some_and(|one| one["type"] == "agent"))
     }
 }
 
-/// What a container's shim is to do, as it is handed to it.
+/// The order for a container's shim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerOrder {
@@ -57,13 +57,13 @@ pub struct ContainerOrder {
     pub resources: Resources,
     pub stop_signal: i32,
     pub grace_ms: u64,
-    /// What makes it ours: the home's instance, the unit, and the run.
+    /// What marks the container as ours: the home's instance, the unit, and the run.
     pub home: String,
     pub unit: String,
     pub run: String,
-    /// Of what it was made from: one that is otherwise is made anew.
+    /// Digest of what the container was created from. A container with another digest is replaced.
     pub digest: String,
-    /// Where the shim keeps what the next one, and its supervisor, have to know: the beginning of files' names.
+    /// Prefix of the files in which the shim keeps notes for the next shim and its supervisor.
     #[serde(default)]
     pub notes: String,
     /// The file that declares the unit.
@@ -72,27 +72,28 @@ pub struct ContainerOrder {
 }
 
 impl ContainerOrder {
-    /// Why it ended, where its exit code does not tell: for the supervisor, who may not be there just then.
+    /// Note of why the container ended if its exit code does not tell. The supervisor may not be running at that
+    /// moment.
     pub fn end_note(&self) -> String {
         format!("{}.end", self.notes)
     }
 
-    /// How far its output was passed on.
+    /// Note of how far its output was passed on.
     pub fn place_note(&self) -> String {
         format!("{}.place", self.notes)
     }
 
-    /// That there may be a container, and how to find it: for whoever has to remove it when its shim cannot.
+    /// Note that a container may exist and how to find it, for a process that must remove it when its shim cannot.
     pub fn made_note(&self) -> String {
         format!("{}.made", self.notes)
     }
 
-    /// Written by the supervisor before it ends a shim whose container is to run on.
+    /// Written by the supervisor before it ends a shim whose container continues.
     pub fn leave_note(&self) -> String {
         format!("{}{}", self.notes, Self::LEAVE)
     }
 
-    /// Two homes may have units of the same name.
+    /// The container's name. Contains the home, because two homes may have units of the same name.
     pub fn name(&self) -> String {
         self.spec.name.clone().unwrap_or_else(|| {
             let home = self.home.get(self.home.len().saturating_sub(6)..).unwrap_or_default();
@@ -101,26 +102,26 @@ impl ContainerOrder {
     }
 }
 
-/// What is written down before a container is made, and removed when it is gone.
+/// Written before a container is created, and removed when the container is gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerMade {
-    /// Without what it was made from.
+    /// Without the settings that the container was created from.
     pub order: ContainerOrder,
-    /// The way to its engine.
+    /// The environment for calling its engine.
     pub environment: Vec<(String, String)>,
-    /// Those we made, by the engine's own word.
+    /// The ids of the containers that we created, as the engine reported them.
     #[serde(default)]
     pub ids: Vec<String>,
-    /// The engine was asked for one, and has not said which it made.
+    /// A container was requested, and the engine has not reported its id.
     #[serde(default)]
     pub is_asked_for: bool,
-    /// It left the list of agents and runs on. It is removed by `down` and `stop`, by nothing else.
+    /// It was removed from the list of agents and continues. Only `down` and `stop` remove it.
     #[serde(default)]
     pub is_left: bool,
 }
 
-/// What the end of a container was, beside its exit code.
+/// How a container ended, besides its exit code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerEnd {
@@ -136,16 +137,16 @@ pub enum ContainerEndKind {
     Refused,
     Failed,
     Removed,
-    /// It runs on, without its unit.
+    /// It continues without its unit.
     Left,
 }
 
-/// What a check ends with that could not be made: neither well nor failed.
+/// Exit code of a check that could not be made: neither passed nor failed.
 pub const CHECK_UNKNOWN: i32 = 69;
 
 impl ContainerOrder {
-    /// How it is handed over.
+    /// The environment variable that carries the order.
     pub const VARIABLE: &'static str = "OSTLER_CONTAINER";
-    /// The end of the name of the note that a container is to run on.
+    /// Suffix of the note that a container continues.
     pub const LEAVE: &'static str = ".leave";
 }

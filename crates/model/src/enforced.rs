@@ -3,15 +3,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// By what a run is kept to a limit, strongest first.
+/// How a limit is enforced, strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitMethod {
     CgroupV2,
     CgroupV1,
-    /// We look at how much its tree has, and kill it.
+    /// We sample the memory of the tree and kill it above the limit.
     Watch,
-    /// Of the processor, where there is no group to say it for.
+    /// CPU priority, if there is no cgroup for it.
     Nice,
 }
 
@@ -26,20 +26,20 @@ impl fmt::Display for LimitMethod {
     }
 }
 
-/// The limits of a run, and how each is kept.
+/// The limits of a run, and how each is enforced.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Enforced {
     pub resources: Resources,
     pub memory_by: Option<LimitMethod>,
     pub cpu_by: Option<LimitMethod>,
-    /// Groups that were made for it beside its boundary, to be removed when it is over.
+    /// Cgroups created for it outside its boundary, to be removed when the run is over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
 }
 
 impl Enforced {
-    /// In a few words, for the journal.
+    /// A short text for the journal.
     pub fn description(&self) -> String {
         let mut description = Vec::new();
         if let (Some(bytes), Some(by)) = (self.resources.memory_bytes, self.memory_by) {

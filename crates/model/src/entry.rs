@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// One line of the journal: who did what to which run, why, and on what evidence.
+/// One entry of the journal: who did what to which run, why, and with what evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// Given by the registry when committed; 0 before.
+    /// Assigned by the registry on commit; 0 before.
     pub seq: i64,
     pub at_ms: u64,
     pub who: Actor,
@@ -22,7 +22,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Actor {
-    /// A person or program at the door. One that came over HTTP has no pid that we would know: it is 0.
+    /// A person or program that sent a request. The pid of one that came over HTTP is unknown: it is 0.
     Caller {
         uid: u32,
         pid: i32,
@@ -44,7 +44,7 @@ impl fmt::Display for Actor {
 
 macro_rules! whats {
     ($($variant:ident => $word:literal : $description:literal),+ $(,)?) => {
-        /// What happened. A closed list, so that `why` can tell every one of them.
+        /// What happened. The list is closed, so that `why` can describe every entry.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum What { $($variant),+ }
@@ -60,7 +60,7 @@ macro_rules! whats {
                 match word { $($word => Some(What::$variant),)+ _ => None }
             }
 
-            /// The same as the beginning of a sentence.
+            /// The beginning of a journal sentence: no subject, first letter lower-case.
             pub fn description(self) -> &'static str {
                 match self { $(What::$variant => $description),+ }
             }
@@ -69,89 +69,89 @@ macro_rules! whats {
 }
 
 whats! {
-    Intent => "intent": "was asked for",
-    Queued => "queued": "waits for a place in its pool",
-    Admitted => "admitted": "got a place in its pool",
-    Spawned => "spawned": "was started",
-    SpawnFailed => "spawn-failed": "could not be started",
-    Refused => "refused": "was refused",
-    CancelAsked => "cancel-asked": "was told to end",
-    Degraded => "degraded": "does without something it wants",
-    Limited => "limited": "is kept to limits",
-    TimedOut => "timed-out": "ran out of time",
-    OutOfMemory => "out-of-memory": "ran out of memory",
-    TermSent => "term-sent": "was sent its stop signal",
-    KillSent => "kill-sent": "was sent KILL",
-    RootExited => "root-exited": "had its first process exit",
+    Intent => "intent": "requested",
+    Queued => "queued": "waiting for a slot in its pool",
+    Admitted => "admitted": "got a slot in its pool",
+    Spawned => "spawned": "started",
+    SpawnFailed => "spawn-failed": "could not start",
+    Refused => "refused": "refused",
+    CancelAsked => "cancel-asked": "cancel requested",
+    Degraded => "degraded": "degraded",
+    Limited => "limited": "limits applied",
+    TimedOut => "timed-out": "timed out",
+    OutOfMemory => "out-of-memory": "out of memory",
+    TermSent => "term-sent": "sent the stop signal",
+    KillSent => "kill-sent": "sent KILL",
+    RootExited => "root-exited": "first process exited",
     Lingering => "lingering": "left processes behind",
-    Escaped => "escaped": "had descendants outside its boundary",
-    ClientLeft => "client-left": "was left by the process that showed it",
-    Detached => "detached": "was let go by the run that started it",
-    OutputLost => "output-lost": "lost output",
-    OutputDropped => "output-dropped": "had its output removed",
-    OutputHeld => "output-held": "had its output held open by another process",
+    Escaped => "escaped": "processes escaped the boundary",
+    ClientLeft => "client-left": "client detached",
+    Detached => "detached": "detached from the run that started it",
+    OutputLost => "output-lost": "output lost",
+    OutputDropped => "output-dropped": "output removed",
+    OutputHeld => "output-held": "output held open by another process",
     Output => "output": "wrote output",
     Exited => "exited": "ended",
-    NotExtinct => "not-extinct": "could not be ended completely",
-    Adopted => "adopted": "was taken up again",
-    ReconciledStale => "reconciled-stale": "was found gone",
-    LeftAlone => "left-alone": "was left to its owner",
-    LeaseStolen => "lease-stolen": "was taken over from a silent owner",
-    LeaseLost => "lease-lost": "was taken over by another supervisor",
-    Replaced => "replaced": "was replaced by a newer run of its scope",
-    UnitDeclared => "unit-declared": "was declared",
-    UnitWithdrawn => "unit-withdrawn": "is no longer declared",
-    UnitStartAsked => "unit-start-asked": "was asked to start",
-    UnitStopAsked => "unit-stop-asked": "was asked to stop",
-    UnitRestartAsked => "unit-restart-asked": "was asked to restart",
-    UnitReady => "unit-ready": "is ready",
-    UnitNotReady => "unit-not-ready": "was not ready in time",
-    CheckFailed => "check-failed": "failed a check",
-    CheckPassed => "check-passed": "passed its check again",
-    UnitUnhealthy => "unit-unhealthy": "is not healthy",
-    UnitAgain => "unit-again": "will be started again",
-    UnitOver => "unit-over": "came to its end",
-    UnitRecovered => "unit-recovered": "is well again",
+    NotExtinct => "not-extinct": "not ended completely",
+    Adopted => "adopted": "adopted",
+    ReconciledStale => "reconciled-stale": "found gone",
+    LeftAlone => "left-alone": "left to its owner",
+    LeaseStolen => "lease-stolen": "taken over, its owner's lease expired",
+    LeaseLost => "lease-lost": "taken over by another supervisor",
+    Replaced => "replaced": "replaced by a newer run of its scope",
+    UnitDeclared => "unit-declared": "declared",
+    UnitWithdrawn => "unit-withdrawn": "no longer declared",
+    UnitStartAsked => "unit-start-asked": "start requested",
+    UnitStopAsked => "unit-stop-asked": "stop requested",
+    UnitRestartAsked => "unit-restart-asked": "restart requested",
+    UnitReady => "unit-ready": "ready",
+    UnitNotReady => "unit-not-ready": "not ready in time",
+    CheckFailed => "check-failed": "check failed",
+    CheckPassed => "check-passed": "check passed again",
+    UnitUnhealthy => "unit-unhealthy": "unhealthy",
+    UnitAgain => "unit-again": "restarting",
+    UnitOver => "unit-over": "not restarted",
+    UnitRecovered => "unit-recovered": "recovered",
     AppRegistered => "app-registered": "registered",
-    AppRefused => "app-refused": "was refused",
-    AppMisbehaved => "app-misbehaved": "broke the rules of the app socket",
-    AppLeaving => "app-leaving": "said that it is going to end",
-    AppToldToEnd => "app-told-to-end": "was told to end over its socket",
-    UnitSkipped => "unit-skipped": "was not begun at its time",
-    PatrolLooked => "patrol-looked": "was looked at by the patrol",
-    PatrolDecided => "patrol-decided": "was judged by the patrol",
-    PatrolActed => "patrol-acted": "was acted on by the patrol",
-    TriageAsked => "triage-asked": "was brought before triage",
-    Escalated => "escalated": "was brought before a person",
-    EscalationOver => "escalation-over": "needs no person any more",
+    AppRefused => "app-refused": "app refused",
+    AppMisbehaved => "app-misbehaved": "app broke the socket protocol",
+    AppLeaving => "app-leaving": "app announced its exit",
+    AppToldToEnd => "app-told-to-end": "exit requested over the app socket",
+    UnitSkipped => "unit-skipped": "scheduled run skipped",
+    PatrolLooked => "patrol-looked": "patrol observation",
+    PatrolDecided => "patrol-decided": "patrol",
+    PatrolActed => "patrol-acted": "patrol action",
+    TriageAsked => "triage-asked": "triage",
+    Escalated => "escalated": "escalated",
+    EscalationOver => "escalation-over": "escalation over",
     MassDeath => "mass-death": "many sessions died at once",
-    LifecycleAsked => "lifecycle-asked": "asked for a change of its life",
-    Nudged => "nudged": "was spoken to",
-    HandedOff => "handed-off": "left word for its successor",
-    AgentWaiting => "agent-waiting": "waits for a person",
-    AgentLimited => "agent-limited": "is limited by its provider",
-    AgentAnswered => "agent-answered": "was answered",
-    AgentGoesOn => "agent-goes-on": "waits no longer",
-    SessionLearned => "session-learned": "has a session of its agent",
-    SessionForgotten => "session-forgotten": "has no session of its agent any more",
-    Resumed => "resumed": "is started with its resume command",
-    UnitSuspended => "unit-suspended": "was put to sleep",
-    UnitWoken => "unit-woken": "was woken",
-    BreakerOpened => "breaker-opened": "failed too often",
+    LifecycleAsked => "lifecycle-asked": "lifecycle change requested",
+    Nudged => "nudged": "nudged",
+    HandedOff => "handed-off": "handoff written",
+    AgentWaiting => "agent-waiting": "waiting for a person",
+    AgentLimited => "agent-limited": "limited by its provider",
+    AgentAnswered => "agent-answered": "answered",
+    AgentGoesOn => "agent-goes-on": "no longer waiting",
+    SessionLearned => "session-learned": "agent session recorded",
+    SessionForgotten => "session-forgotten": "agent session forgotten",
+    Resumed => "resumed": "started with its resume command",
+    UnitSuspended => "unit-suspended": "suspended",
+    UnitWoken => "unit-woken": "woken",
+    BreakerOpened => "breaker-opened": "breaker opened",
     SupervisorStarted => "supervisor-started": "supervisor started",
-    SupervisorStopping => "supervisor-stopping": "supervisor began to stop",
+    SupervisorStopping => "supervisor-stopping": "supervisor stopping",
     SupervisorStopped => "supervisor-stopped": "supervisor stopped",
-    HandedOver => "handed-over": "supervisor made room for a successor",
-    Rollback => "went-back": "the old program took its place again",
-    SocketLost => "socket-lost": "lost a socket",
-    HomeLost => "home-lost": "lost its home",
+    HandedOver => "handed-over": "supervisor handed over to a successor",
+    Rollback => "went-back": "rolled back to the old program",
+    SocketLost => "socket-lost": "socket lost",
+    HomeLost => "home-lost": "home lost",
     GuardianLost => "guardian-lost": "guardian died",
-    GuardianStarted => "guardian-started": "a new guardian was started",
-    StrayKilled => "stray-killed": "stray process was killed",
-    StrayFound => "stray-found": "a process of ours belongs to no live run",
-    ReaperLost => "reaper-lost": "lost the process that takes in its orphans",
-    RegistryFailed => "registry-failed": "the registry could not be written",
-    RegistryRecovered => "registry-recovered": "the registry can be written again",
+    GuardianStarted => "guardian-started": "new guardian started",
+    StrayKilled => "stray-killed": "stray process killed",
+    StrayFound => "stray-found": "stray process found",
+    ReaperLost => "reaper-lost": "reaper lost",
+    RegistryFailed => "registry-failed": "registry write failed",
+    RegistryRecovered => "registry-recovered": "registry writable again",
 }
 
 impl fmt::Display for What {

@@ -1,9 +1,9 @@
-//! Who is told when something begins to go wrong, and when it is well again.
+//! Hooks: what is called when a unit begins to fail, and when it recovers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a message goes.
+/// The target of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookTarget {
@@ -24,7 +24,7 @@ pub struct HookSpec {
     pub deadman: Option<DeadmanSpec>,
 }
 
-/// Asked for as long as all is well, so that silence is the alarm.
+/// A URL that is requested while everything is well, so that silence is the alarm.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadmanSpec {
@@ -32,7 +32,7 @@ pub struct DeadmanSpec {
     pub every_ms: u64,
 }
 
-/// What began, or ended.
+/// The condition that began or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {

@@ -4,12 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 use uuid::Uuid;
 
-/// One execution with a durable identity. Version 7, so that ids sort by age.
+/// The id of one execution. A version 7 UUID, so that ids sort by age.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RunId(#[schemars(with = "String")] Uuid);
 
-/// One home. Whoever holds the home's lock is this instance.
+/// The id of one home. The process that holds the home's lock is this instance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct InstanceId(#[schemars(with = "String")] Uuid);
@@ -35,7 +35,7 @@ impl std::error::Error for BadId {}
 macro_rules! id {
     ($name:ident) => {
         impl $name {
-            /// A new id from a wall time and random bits, both handed in: the model has no clock.
+            /// A new id from a wall time and random bits. Both are arguments, because the model has no clock.
             pub fn new(wall_ms: u64, random: [u8; 10]) -> Self {
                 Self(uuid::Builder::from_unix_timestamp_millis(wall_ms, &random).into_uuid())
             }
@@ -68,12 +68,12 @@ id!(InstanceId);
 
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// The lowest bits, five a letter.
+/// The lowest bits, five per letter.
 fn letters(bits: u64, count: u32) -> impl Iterator<Item = char> {
     (0..count).rev().map(move |at| char::from(LETTERS[(bits >> (at * 5)) as usize & 31]))
 }
 
-/// An id that a person can type the end of: a time, then random letters. They sort by age.
+/// An id whose end a person can type: a time, then random letters. Such ids sort by age.
 pub fn letter_id(wall_ms: u64, random: [u8; 5]) -> String {
     let bits = random.iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
     letters(wall_ms, 10).chain(['-']).chain(letters(bits, 8)).collect()
@@ -88,7 +88,7 @@ impl RunId {
         Self(Uuid::from_bytes(bytes))
     }
 
-    /// Eight characters of its random part: enough to tell live runs apart where space is short.
+    /// Eight characters of the random part: enough to tell live runs apart.
     pub fn short(&self) -> String {
         let bits =
             self.0.as_bytes()[11..].iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));

@@ -1,5 +1,4 @@
-//! The words of Ostler: ids, specs, records, reasons, journal entries, and views.
-//! Nothing here does I/O or makes a decision.
+//! The types of Ostler: ids, specs, records, reasons, journal entries, and views. No I/O and no decisions.
 
 mod agent;
 mod agent_view;

@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One message. It is unread until its reader says otherwise.
+/// One message. It is unread until its reader reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mail {
-    /// A time and a random part, so that ids sort as they were sent.
+    /// A time and a random part, so that ids sort by the time of sending.
     pub id: String,
     pub from: String,
     pub to: String,
@@ -25,7 +25,7 @@ pub struct Mail {
 pub enum MailKind {
     #[default]
     Message,
-    /// From a session to the one that follows it.
+    /// From a session to its successor.
     Handoff,
     /// To a person, about a condition that began or ended.
     Escalation,
@@ -36,44 +36,44 @@ words!(MailKind { Message => "message", Handoff => "handoff", Escalation => "esc
 impl Mail {
     pub const SUBJECT_MOST: usize = 1 << 10;
     pub const BODY_MOST: usize = 1 << 20;
-    /// Of a name: a unit's, an agent's or a person's.
+    /// The longest name of a unit, an agent or a person.
     pub const NAME_MOST: usize = 200;
-    /// How much unread mail one mailbox holds: messages, and bytes of them.
+    /// How much unread mail one mailbox holds: messages, and their bytes.
     pub const UNREAD_MOST: u64 = 10_000;
     pub const UNREAD_BYTES_MOST: u64 = 256 << 20;
-    /// How long mail is kept once it was read.
+    /// How long mail is kept after it was read.
     pub const READ_KEPT_MS: u64 = 30 * 24 * 60 * 60_000;
-    /// How long the id of one that was removed is known, so that a sender who asks again is told that it was sent.
+    /// How long the id of a removed message is known, so that a repeated send is recognized.
     pub const REMOVED_KNOWN_MS: u64 = 24 * 60 * 60_000;
-    /// A claim that nobody settled is void after this long.
+    /// A claim that is not settled is void after this time.
     pub const CLAIM_MS: u64 = 5 * 60_000;
 
-    /// Whose mailbox a name means: `deacon/` is the deacon's.
+    /// The mailbox that a name means: `deacon/` is the deacon's.
     pub fn mailbox(name: &str) -> &str {
         name.trim_end_matches('/')
     }
 
-    /// What is wrong with a name that mail is sent to or from.
+    /// Checks a name that mail is sent to or from.
     pub fn check_name(name: &str) -> Result<(), String> {
         if Self::mailbox(name).trim().is_empty() {
-            return Err("a name is empty; name a unit, an agent or a person".to_owned());
+            return Err("the name is empty; name a unit, an agent or a person".to_owned());
         }
         if name.len() > Self::NAME_MOST {
             let most = Self::NAME_MOST;
-            return Err(format!("a name of {} bytes is too long; at most {most}", name.len()));
+            return Err(format!("a name of {} bytes is too long; the limit is {most}", name.len()));
         }
         if name.chars().any(char::is_control) {
-            return Err(format!("{name:?} is no name: it holds control characters"));
+            return Err(format!("{name:?} is not a valid name: it contains control characters"));
         }
         if name.trim() != name {
-            return Err(format!("{name:?} is no name: it begins or ends with a space"));
+            return Err(format!("{name:?} is not a valid name: it begins or ends with a space"));
         }
         Ok(())
     }
 }
 
 impl MailDraft {
-    /// What would be refused of it, and what would be right.
+    /// Checks the message against the limits.
     pub fn check(&self) -> Result<(), String> {
         Mail::check_name(&self.to)?;
         Mail::check_name(&self.from)?;
@@ -82,17 +82,17 @@ impl MailDraft {
         }
         if self.subject.len() > Mail::SUBJECT_MOST {
             return Err(format!(
-                "a subject of {} bytes is too long; at most {}, the rest belongs into the body",
+                "a subject of {} bytes is too long; the limit is {}: put the rest into the body",
                 self.subject.len(),
                 Mail::SUBJECT_MOST
             ));
         }
         if self.subject.chars().any(char::is_control) {
-            return Err("a subject is one line, without control characters".to_owned());
+            return Err("a subject must be one line without control characters".to_owned());
         }
         if self.body.len() > Mail::BODY_MOST {
             return Err(format!(
-                "a body of {} bytes is too long; at most {} (1 MiB): put it into a file and send its path",
+                "a body of {} bytes is too long; the limit is {} (1 MiB): put it into a file and send its path",
                 self.body.len(),
                 Mail::BODY_MOST
             ));
@@ -105,7 +105,9 @@ fn check_id(id: &str) -> Result<(), String> {
     const MOST: usize = 64;
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if id.is_empty() || id.len() > MOST || !id.bytes().all(is_letter) {
-        return Err(format!("{id:?} is no id: up to {MOST} of a-z, 0-9 and -"));
+        return Err(format!(
+            "{id:?} is not a valid id: use up to {MOST} characters of a-z, 0-9 and -"
+        ));
     }
     Ok(())
 }
@@ -116,14 +118,14 @@ fn check_id(id: &str) -> Result<(), String> {
 pub struct Nudge {
     pub id: String,
     pub from: String,
-    /// The unit.
+    /// The unit's name.
     pub to: String,
     pub text: String,
     pub priority: Priority,
     pub sent_at_ms: u64,
     pub expires_at_ms: u64,
     pub receipt: Receipt,
-    /// Since when, and why so.
+    /// Since when the receipt has this value, and why.
     pub receipt_at_ms: u64,
     pub why: String,
 }
@@ -138,18 +140,18 @@ pub enum Priority {
     Urgent,
 }
 
-/// What became of a nudge.
+/// The result of a nudge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Receipt {
-    /// It left the input box as one message.
+    /// The text left the input box as one message.
     Delivered,
     Queued,
-    /// It waited for too long.
+    /// It waited too long.
     Expired,
-    /// Nothing of it was sent, and nothing of it is left in the terminal.
+    /// Nothing was sent, and no text is left in the terminal.
     Refused,
-    /// It was typed and not sent, and may still stand in the input box; or whether it was sent is not known.
+    /// The text was typed but not sent, and may still be in the input box; or it is unknown whether it was sent.
     NotSent,
 }
 
@@ -157,18 +159,18 @@ words!(Priority { Normal => "normal", Urgent => "urgent" });
 words!(Receipt { Delivered => "delivered", Queued => "queued", Expired => "expired", Refused => "refused", NotSent => "typed, not sent" });
 
 impl Nudge {
-    /// How many may wait for one session.
+    /// How many nudges may wait for one session.
     pub const DEPTH: usize = 50;
     pub const NORMAL_LIFE_MS: u64 = 30 * 60_000;
     pub const URGENT_LIFE_MS: u64 = 2 * 60 * 60_000;
     pub const LIFE_MOST_MS: u64 = 7 * 24 * 60 * 60_000;
     pub const TEXT_MOST: usize = 1 << 20;
-    /// How long one that is settled is remembered.
+    /// How long a settled nudge is kept.
     pub const SETTLED_KEPT_MS: u64 = 7 * 24 * 60 * 60_000;
 }
 
 impl NudgeDraft {
-    /// What would be refused of it, and what would be right.
+    /// Checks the nudge against the limits.
     pub fn check(&self) -> Result<(), String> {
         Mail::check_name(&self.to)?;
         Mail::check_name(&self.from)?;
@@ -176,17 +178,17 @@ impl NudgeDraft {
             check_id(id)?;
         }
         if self.text.is_empty() {
-            return Err("a nudge without a text says nothing".to_owned());
+            return Err("a nudge needs a text".to_owned());
         }
         if self.text.len() > Nudge::TEXT_MOST {
             return Err(format!(
-                "a nudge of {} bytes is too long; at most {}: send it as mail",
+                "a nudge of {} bytes is too long; the limit is {}: send it as mail",
                 self.text.len(),
                 Nudge::TEXT_MOST
             ));
         }
         if self.life_ms.is_some_and(|life| life == 0 || life > Nudge::LIFE_MOST_MS) {
-            return Err("a nudge waits for at least a moment and at most 7 days".to_owned());
+            return Err("a nudge must wait longer than 0 and at most 7 days".to_owned());
         }
         Ok(())
     }
@@ -202,7 +204,7 @@ impl NudgeDraft {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MailDraft {
-    /// Chosen by the sender, so that the same call twice is one message.
+    /// Chosen by the sender, so that a repeated call sends one message.
     pub id: Option<String>,
     pub from: String,
     pub to: String,
@@ -212,7 +214,7 @@ pub struct MailDraft {
     pub kind: MailKind,
 }
 
-/// What waits for somebody.
+/// What waits in one mailbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Waiting {
@@ -224,13 +226,13 @@ pub struct Waiting {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NudgeDraft {
-    /// Chosen by the sender, so that the same call twice is one nudge.
+    /// Chosen by the sender, so that a repeated call queues one nudge.
     #[serde(default)]
     pub id: Option<String>,
     pub from: String,
     pub to: String,
     pub text: String,
     pub priority: Priority,
-    /// Its own, or that of its priority.
+    /// Its own time to live; otherwise that of its priority.
     pub life_ms: Option<u64>,
 }

@@ -3,13 +3,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A count that only grows, also across supervisors: it is kept in the registry.
+/// A count that only grows, also across supervisors: the registry keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Counter {
     Spawn,
     Exit(Termination),
     Timeout(TimeoutKind),
-    /// By the way the kill went: through the group, the cgroup, or a single process.
+    /// By the mechanism of the kill: the process group, the cgroup, or a single process.
     CleanupKill(&'static str),
     ReconcileOrphans,
     LeaseSteal,
@@ -46,7 +46,7 @@ impl Counter {
         }
     }
 
-    /// Every counter there can be, so that a count of nothing is shown as 0.
+    /// Every counter, so that a count of 0 is shown too.
     pub fn all() -> Vec<Counter> {
         let mut all = vec![Counter::Spawn];
         all.extend(Termination::ALL.iter().map(|reason| Counter::Exit(*reason)));
@@ -62,7 +62,7 @@ impl Counter {
     }
 }
 
-/// One number of `ostler metrics`.
+/// One value of `ostler metrics`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sample {

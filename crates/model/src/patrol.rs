@@ -1,4 +1,4 @@
-//! Patrol: which agents are watched, what was seen of one, what was decided, and what is remembered of it.
+//! Patrol: the watched agents, observations, decisions, and the remembered state.
 
 use crate::{AgentState, RunId, Tally, What};
 use schemars::JsonSchema;
@@ -6,77 +6,78 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What `[patrol]` declares, with every path and default resolved.
+/// The `[patrol]` section, with every path and default resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatrolSpec {
-    /// The town: the documents' state files are below it.
+    /// The root folder. The state files in Gas Town's format are below it.
     pub root: String,
     pub tick_ms: u64,
     pub policy: PatrolPolicy,
     pub triage: Option<TriageSpec>,
     pub agents: Vec<WatchSpec>,
-    /// Whose mail a person reads.
+    /// The operator's mailbox.
     pub overseer: String,
-    /// A command that is told of it as well, with a document on its standard input.
+    /// A command that also gets each escalation, as JSON on its standard input.
     pub on_escalation: Option<Vec<String>>,
 }
 
-/// One agent that is watched. It is a unit of the same name.
+/// One watched agent. It is a unit of the same name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WatchSpec {
     pub name: String,
-    /// `deacon`, `witness`, `refinery`, or whatever it is called.
+    /// `deacon`, `witness`, `refinery`, or any other role.
     pub role: String,
     pub rig: Option<String>,
     pub session: String,
-    /// The file it shows its life by, as a whole path.
+    /// The file to which it writes its heartbeats, as an absolute path.
     pub heartbeat: Option<String>,
     pub stale_ms: u64,
     pub very_stale_ms: u64,
-    /// Asked whether there is work for it: 0 is yes, 1 is no, anything else is not known.
+    /// A command that tells whether it has work: exit code 0 is yes, 1 is no, any other is unknown.
     pub work: Option<Vec<String>>,
-    /// Programs one of which must be in its tree, or the agent is dead though its session lives.
+    /// Program names. If none of them is in its process tree, the agent is dead although its session is alive.
     pub process: Vec<String>,
 }
 
-/// The numbers of the decisions.
+/// The numbers that the decisions use.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatrolPolicy {
-    /// A session younger than this is given time.
+    /// A younger session gets no step.
     pub grace_ms: u64,
-    /// How long a rung of the ladder has until it is verified, and the next one may follow. Shorter than a tick,
-    /// so that the ladder climbs a rung a tick.
+    /// How long a rung of the ladder has before the next one may follow. Shorter than a tick, so that the ladder
+    /// climbs one rung per tick.
     pub nudge_wait_ms: u64,
     pub wake_wait_ms: u64,
     pub interrupt_wait_ms: u64,
-    /// Between two restarts of one agent by us.
+    /// The time between two restarts of one agent by the patrol.
     pub restart_cooldown_ms: u64,
-    /// The tree uses at least so much of a processor more than five times what it used at its quietest: it works.
+    /// The agent is working if its tree uses at least this much CPU above five times its lowest use seen.
     pub busy_cpu_percent: f64,
-    /// Output, or a screen that changed, within this time is progress.
+    /// Output or a screen change within this time is activity.
     pub progress_ms: u64,
-    /// An agent whose screen says that it works is not woken or interrupted before it has shown nothing new for so long.
+    /// An agent whose screen shows work in progress is not woken or interrupted before it has shown nothing new for
+    /// this long.
     #[serde(default = "thinking_ms")]
     pub thinking_ms: u64,
-    /// After so many nudges that an agent took without doing its work, a person is notified instead.
+    /// After this many nudges that an agent took without doing its work, the operator is notified instead.
     #[serde(default = "nudges_most")]
     pub nudges_most: u32,
-    /// When its usage limit is over, an agent is told to go on.
+    /// When its usage limit is over, an agent is asked to continue.
     #[serde(default = "yes")]
     pub resume_after_limit: bool,
-    /// Movement without a new heartbeat for so long, with work waiting, is told to a person.
+    /// Activity without a new heartbeat for this long, with pending work, is escalated.
     pub stalled_ms: u64,
-    /// An agent with nothing to do is woken at most this often.
+    /// An agent without work is woken at most this often.
     pub idle_wake_ms: u64,
-    /// When triage said that nothing is to be done, the ladder waits so long.
+    /// After triage answered `nothing`, the ladder waits this long.
     pub hold_ms: u64,
-    /// So many sessions dead within so long are one event.
+    /// This many sessions dead within this time are one event.
     pub mass_death_count: u32,
     pub mass_death_window_ms: u64,
-    /// A crash loop is forgotten after this long.
+    /// A crash loop is forgotten after this time.
     pub crash_loop_decay_ms: u64,
 }
 
@@ -116,73 +117,73 @@ impl Default for PatrolPolicy {
     }
 }
 
-/// A command that is asked what to do, when a signal tripped.
+/// A command that is asked what to do when a signal trips.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriageSpec {
     pub argv: Vec<String>,
     pub cwd: String,
-    /// The name of its own session, never one that is watched.
+    /// The name of its own session, which is never a watched one.
     pub session: String,
     pub timeout_ms: u64,
     pub cooldown_ms: u64,
     pub daily_budget: u32,
 }
 
-/// What was seen of an agent at one moment. Nothing of it is stored.
+/// An observation of an agent at one moment. It is not stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
     pub agent: String,
     pub at_ms: u64,
     pub session: SessionSeen,
-    /// How long its session has been there.
+    /// The age of its session.
     pub age_ms: Option<u64>,
     pub heartbeat: HeartbeatSeen,
     pub pending: PendingSeen,
-    /// It said that it is busy until then.
+    /// It reported that it is busy until then.
     pub busy_until_ms: Option<u64>,
     pub declared: Option<Declared>,
     pub output_age_ms: Option<u64>,
-    /// Since it took a text that was typed into it, whoever sent it: only a program that lives does that.
+    /// Time since it took a text that was typed into it, by any sender. Only a live program takes text.
     #[serde(default)]
     pub taken_age_ms: Option<u64>,
-    /// A number that changes with what is on the screen, but for spinners and clocks.
+    /// A hash of the screen without spinners and clocks.
     pub screen: Option<u64>,
-    /// What its screen says by its profile. None for a program without one.
+    /// The state of its screen by its profile. `None` for a program without a profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shows: Option<AgentSeen>,
-    /// Somebody has typed half a line.
+    /// Its input line holds unsent text.
     #[serde(default)]
     pub is_begun: bool,
-    /// Ctrl-C is known to interrupt it as it is now, and not to end it.
+    /// Ctrl-C is known to interrupt it in its current state, and not to end it.
     #[serde(default)]
     pub can_interrupt: bool,
-    /// Of the whole tree, since the last look.
+    /// Of the whole tree, since the last observation.
     pub cpu_percent: Option<f64>,
     pub processes: Option<u64>,
     /// The last lines of its screen.
     pub tail: String,
-    /// Since its run ended, where the records know. It is dead then.
+    /// Time since its run ended, if the records know it. The agent is dead then.
     #[serde(default)]
     pub dead_age_ms: Option<u64>,
-    /// It ended in order to be started again: a handoff, a lifecycle request. That is no failure.
+    /// It ended to be restarted: a handoff or a lifecycle request. That is no failure.
     #[serde(default)]
     pub wants_again: bool,
-    /// A person said that it is to be stopped: it is not started.
+    /// False if a person stopped it: it is not started.
     pub is_wanted: bool,
 }
 
-/// What an agent's screen says of it.
+/// The state of an agent by its screen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSeen {
     pub profile: String,
     pub state: AgentState,
-    /// What it asks.
+    /// The question on the screen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
-    /// When its limit is over.
+    /// When its limit ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_ms: Option<u64>,
 }
@@ -192,12 +193,12 @@ pub struct AgentSeen {
 pub enum SessionSeen {
     /// The agent is in it, and alive.
     Alive,
-    /// The session is there, and the agent in it is dead.
+    /// The session exists, but its agent is dead.
     AgentDead(String),
     Dead,
-    /// It was put to sleep, because it had nothing to do; mail or a nudge brings it back.
+    /// It was suspended because it was idle; mail or a nudge wakes it.
     Asleep(String),
-    /// A session of that name is not one that we made: it is looked at and spoken to, never ended.
+    /// Ostler did not create the session of that name: it is observed and gets text, but is never ended.
     Foreign,
     Unknown(String),
 }
@@ -205,7 +206,7 @@ pub enum SessionSeen {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum HeartbeatSeen {
-    /// None is declared for it.
+    /// No heartbeat is declared for it.
     None,
     Missing,
     Unreadable {
@@ -220,7 +221,7 @@ pub enum HeartbeatSeen {
     },
 }
 
-/// Whether there is something for it to do. What the patrol itself has sent does not count.
+/// Whether it has work. What the patrol itself sent does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum PendingSeen {
@@ -230,7 +231,7 @@ pub enum PendingSeen {
 }
 
 impl PendingSeen {
-    /// How many things wait, as far as that is known.
+    /// The number of pending items, as far as known.
     pub fn amount(&self) -> u32 {
         match self {
             PendingSeen::Work { mail, nudges, work } => {
@@ -241,7 +242,7 @@ impl PendingSeen {
     }
 }
 
-/// How a session is, by what was seen and what is remembered.
+/// The health of a session, from the observation and the remembered state.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -265,7 +266,7 @@ pub enum Freshness {
     Unknown,
 }
 
-/// What is done for an agent. The order is the ladder's.
+/// A step for an agent, in the order of the ladder.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -278,7 +279,7 @@ pub enum Step {
     Wake,
     Interrupt,
     Restart,
-    /// To a person.
+    /// Notify the operator.
     Escalate,
 }
 
@@ -290,14 +291,14 @@ pub struct Decision {
     pub freshness: Freshness,
     pub reason: String,
     pub by: DecidedBy,
-    /// What a person is told, when this is an escalation.
+    /// What the operator is notified of, if this is an escalation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<TroubleKind>,
     /// The inputs that decided.
     pub evidence: Map<String, Value>,
 }
 
-/// What a triage answered.
+/// The answer of triage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriageAnswer {
@@ -305,16 +306,17 @@ pub struct TriageAnswer {
     pub reason: String,
 }
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "state", content = "why")]
 pub enum StepOutcome {
     Done,
-    /// A text was typed, and the agent took it: it lives.
+    /// A text was typed, and the agent took it: it is alive.
     Taken,
-    /// When it came to it, it was not needed any more: the agent had come back to life, for one.
+    /// The step was no longer needed when it was due, for example because the agent came back to life.
     NotNeeded(String),
-    /// No text could be typed: something stands in its input, or it does not take texts yet. That says nothing about the agent.
+    /// No text could be typed: its input holds text, or it does not take text yet. That proves nothing about the
+    /// agent.
     Blocked(String),
     Failed(String),
 }
@@ -324,62 +326,62 @@ pub enum StepOutcome {
 pub enum DecidedBy {
     Mechanical,
     Triage,
-    /// Triage was to decide and did not.
+    /// Triage should have decided, but did not.
     Degraded(String),
 }
 
-/// What is remembered of an agent between ticks. Nothing that can be seen is in it.
+/// What the patrol remembers of an agent between ticks. It contains nothing that can be observed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WatchState {
-    /// The ladder: where it stands, since when, and what the agent had shown then.
+    /// The current rung of the ladder, since when, and the agent's cycle at that time.
     pub rung: Option<Rung>,
-    /// The screen, when it was last read, and since when it has been so.
+    /// The screen, when it was last read, and since when it is unchanged.
     pub screen_at_ms: Option<u64>,
     pub screen: Option<u64>,
     pub screen_since_ms: Option<u64>,
     /// The heartbeat's cycle, and when it was first seen.
     pub cycle: Option<u64>,
     pub cycle_since_ms: Option<u64>,
-    /// When it last moved: its screen, its processor, a text that it took.
+    /// Its last activity: screen, CPU, a text that it took.
     pub moved_at_ms: Option<u64>,
-    /// When we last typed into it.
+    /// When the patrol last typed into it.
     pub typed_at_ms: Option<u64>,
     /// Since when no text could be typed into its terminal.
     pub blocked_since_ms: Option<u64>,
-    /// How often it was nudged and did not do its work, and how much work there was then.
+    /// How often it was nudged without doing its work, and how much work there was then.
     pub nudged: u32,
     pub nudged_work: u32,
-    /// The least of a processor that its tree was seen to use.
+    /// The lowest CPU use of its tree that was seen.
     pub cpu_floor_percent: Option<f64>,
-    /// When the limit is over that it was last seen to have; taken away when it was told to go on.
+    /// When its last seen limit ends; cleared when it was asked to continue.
     pub limited_until_ms: Option<u64>,
-    /// Since when there has been work for it at every look.
+    /// Since when every observation found work for it.
     pub pending_since_ms: Option<u64>,
-    /// Since when it has shown itself to be well at every look.
+    /// Since when every observation found it well.
     pub well_since_ms: Option<u64>,
-    /// Since when its session has been there at every look.
+    /// Since when every observation found its session.
     pub there_since_ms: Option<u64>,
-    /// When it was last seen, or last started.
+    /// When it was last seen alive or last started.
     pub alive_at_ms: Option<u64>,
     /// When its session was found dead while it was wanted.
     pub died_at_ms: Option<u64>,
-    /// When we last started or restarted it.
+    /// When the patrol last started or restarted it.
     pub started_at_ms: Option<u64>,
     pub restarted_at_ms: Option<u64>,
-    /// Starts and restarts by us.
+    /// Starts and restarts by the patrol.
     pub tally: Tally,
     pub backoff_until_ms: Option<u64>,
     pub crash_loop_since_ms: Option<u64>,
-    /// What a person was told of, until it is over.
+    /// What the operator was notified of, until it is over.
     pub condition: Option<Trouble>,
     pub triage_at_ms: Option<u64>,
-    /// When triage last held the ladder back, and how often since it last moved.
+    /// When triage last held the ladder back, and how often since its last activity.
     pub held_at_ms: Option<u64>,
     pub held: u32,
     /// Newest first, bounded.
     pub acted: Vec<Acted>,
-    /// From where its use of the processor is counted.
+    /// The reference point of its CPU use.
     pub cpu: Option<CpuMark>,
 }
 
@@ -396,24 +398,24 @@ pub struct CpuMark {
 pub struct Rung {
     pub step: Step,
     pub at_ms: u64,
-    /// Another cycle since is progress.
+    /// Another cycle since then is activity.
     pub cycle: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Acted {
-    /// The last time, when it was the same several times in a row.
+    /// The last time, if the same action was repeated.
     pub at_ms: u64,
     pub step: Step,
     pub reason: String,
     pub by: DecidedBy,
     pub outcome: StepOutcome,
-    /// Nothing, again and again, is one of these.
+    /// Consecutive actions `nothing` are one entry.
     pub times: u32,
 }
 
-/// The two states that cannot be seen: an agent, or a person, says them.
+/// The two states that cannot be observed: an agent, or a person, reports them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Declared {
@@ -429,7 +431,8 @@ pub enum DeclaredState {
     AwaitingGate,
 }
 
-/// What a person is told of. A later one is graver: it is told though an earlier one has been.
+/// The conditions of which the operator is notified. A later one is graver: it is notified even if an earlier one
+/// was.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -437,30 +440,30 @@ pub enum DeclaredState {
 pub enum TroubleKind {
     /// Its provider refuses its requests for now.
     Limited,
-    /// It takes what is typed and does not do its work.
+    /// It takes text, but does not do its work.
     Ignores,
     /// It has work, and no text can be typed into its terminal.
     Blocked,
-    /// It moves, but has not come to the end of a cycle for very long.
+    /// It is active, but has completed no cycle for very long.
     Stalled,
-    /// It says itself that it is stuck.
+    /// It reports that it is stuck.
     Stuck,
-    /// It is silent with work waiting, and we cannot see enough of it to do more.
+    /// It is silent with pending work, and too little of it can be observed for a stronger step.
     Unseen,
-    /// It is silent with work waiting, in a session that is not ours to end.
+    /// It is silent with pending work, in a session that Ostler did not create.
     Foreign,
-    /// It asks something that only a person may answer.
+    /// It asks a question that only a person may answer.
     Waiting,
-    /// Nothing that we did brought it back to work.
+    /// No step brought it back to work.
     Hung,
     CrashLoop,
-    /// Of the whole town.
+    /// About all agents.
     MassDeath,
-    /// Of the whole town: its tmux does not answer, so nothing is known of those that live there.
+    /// About all agents: tmux does not answer, so the agents in it cannot be observed.
     TmuxUnreachable,
 }
 
-/// What happens to a trouble: each edge is told once.
+/// The begin or end of a condition. Each is notified once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edge {
     None,
@@ -474,15 +477,16 @@ pub struct Trouble {
     pub what: TroubleKind,
     pub why: String,
     pub since_ms: u64,
-    /// A person was notified.
+    /// The operator was notified.
     #[serde(alias = "told")]
     pub is_reported: bool,
-    /// The question, where that is the trouble: another question is another trouble.
+    /// The question, if the condition is `waiting`: another question is another condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
 }
 
-/// What an agent, or somebody for it, has said of it. Kept apart from what the patrol remembers, which has one writer.
+/// The state that an agent, or someone for it, has reported. Kept apart from the patrol's own state, which has one
+/// writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WatchReport {
@@ -491,42 +495,42 @@ pub struct WatchReport {
 }
 
 impl WatchReport {
-    /// Nobody is busy for longer without saying so again.
+    /// The longest busy time of one report.
     pub const BUSY_MOST_MS: u64 = 24 * 60 * 60_000;
 }
 
-/// What is remembered of the whole town between ticks.
+/// What the patrol remembers of all agents between ticks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PatrolState {
     pub ticks: u64,
     pub last_tick_ms: Option<u64>,
-    /// The day, as `2026-01-31` in UTC, and how often triage was asked on it.
+    /// The UTC date, as `2026-01-31`, and how often triage was asked on it.
     pub triage_day: String,
     pub triage_asked: u32,
-    /// After a gap in the ticks (the machine slept, the clock was set) silence proves nothing for a while from here.
+    /// After a gap between ticks (suspend, a changed clock) silence proves nothing for a while from this time on.
     pub resumed_at_ms: Option<u64>,
-    /// When the last mass death was noticed; a death counts for one such event only.
+    /// When the last mass death was noticed. Each death counts for one such event only.
     pub mass_death_at_ms: Option<u64>,
-    /// While there is one, only those in `may_start` are started.
+    /// During a mass death, only the agents in `may_start` are started.
     pub mass_death: Option<Trouble>,
-    /// This tick's wave: each is twice the last, if all of the last live.
+    /// The wave of this tick: each is twice the last one, if all agents of the last one are alive.
     pub may_start: Vec<String>,
-    /// Since tmux has not answered.
+    /// Set while tmux does not answer.
     pub unreachable: Option<Trouble>,
 }
 
-/// What people have said of the whole town.
+/// The orders of people for all agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PatrolOrders {
-    /// Nothing is done, only looked at.
+    /// Observe only; take no steps.
     pub paused: Option<Order>,
-    /// Every agent is stopped and stays so. One that a person gave, no rule can lift.
+    /// Every agent is stopped and stays stopped. A stop that a person gave cannot be lifted by a rule.
     pub stopped: Option<Order>,
-    /// Who was running when it was given, and runs again when it is lifted.
+    /// The agents that were running when the stop was given. They are started when it is lifted.
     pub ended: Vec<String>,
-    /// Agents that are to be started, with the first message for each.
+    /// Agents to be started, with the first message for each.
     pub spawns: Vec<PendingSpawn>,
 }
 
@@ -554,7 +558,7 @@ pub struct PatrolSave {
     pub town: PatrolState,
 }
 
-/// Everything that is remembered.
+/// Everything that the patrol remembers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PatrolMemory {

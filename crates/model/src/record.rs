@@ -3,11 +3,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// `starting → running → exiting → exited`; `exited` is terminal. A member of a pool that has to wait begins as `queued`.
+/// `starting → running → exiting → exited`; `exited` is terminal. A pool member that must wait begins as `queued`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// For a place in its pool. Nothing was executed.
+    /// Waits for a slot in its pool. Nothing was executed.
     Queued,
     Starting,
     Running,
@@ -50,7 +50,7 @@ pub enum TimeoutKind {
     NoOutput,
 }
 
-/// What kind of spawn error it was: it decides the exit code of `ostler run`.
+/// The kind of a spawn error. It decides the exit code of `ostler run`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpawnErrorKind {
@@ -65,7 +65,7 @@ pub enum SpawnErrorKind {
 }
 
 impl SpawnErrorKind {
-    /// What the supervisor or the machine lacks at this moment. It says nothing of the program.
+    /// Whether the supervisor or the machine lacks a resource at this moment. That is no fault of the program.
     pub fn is_shortage(self) -> bool {
         match self {
             Self::OutOfDescriptors | Self::OutOfProcesses | Self::OutOfMemory => true,
@@ -78,7 +78,7 @@ impl SpawnErrorKind {
     }
 }
 
-/// Whether the run's whole tree is gone: a fact of its own, beside the result.
+/// Whether the run's whole tree is gone. Independent of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extinct {
@@ -152,15 +152,15 @@ impl Termination {
     }
 }
 
-/// Which process it is: a number alone may be recycled, these three together are not.
+/// Identity of a process: a pid may be recycled, these three values together are not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fingerprint {
     pub pid: i32,
-    /// In the kernel's own ticks since boot.
+    /// In the kernel's ticks since boot.
     pub start_time: u64,
     pub boot_id: String,
-    /// The kernel's own number for this very process, never given again (Linux ≥ 6.9).
+    /// The kernel's own unique number of this process, never reused (Linux ≥ 6.9).
     pub unique: Option<u64>,
 }
 
@@ -175,11 +175,11 @@ pub struct RunRecord {
     pub pid: Option<i32>,
     pub start_time: Option<u64>,
     pub boot_id: String,
-    /// What tells a recycled pid even within one tick of the clock, where the kernel has it.
+    /// Tells a recycled pid apart even within one clock tick, if the kernel has it.
     pub process_unique: Option<u64>,
     pub process_group_id: Option<i32>,
     pub cgroup: Option<String>,
-    /// The process that takes in the orphans of the run, where it has no cgroup.
+    /// The subreaper above the run, if the run has no cgroup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reaper: Option<Box<Fingerprint>>,
     pub state: RunState,
@@ -194,9 +194,9 @@ pub struct RunRecord {
     pub exit_signal: Option<i32>,
     pub extinct: Extinct,
     pub scope_key: Option<String>,
-    /// For people. No decision reads it.
+    /// For people only; decisions do not read it.
     pub command: String,
-    /// What went wrong, where something did (a spawn error, a lost exit status).
+    /// What went wrong (a spawn error, a lost exit status).
     pub error: Option<String>,
     /// Why it was cancelled, in the caller's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,53 +209,53 @@ pub struct RunRecord {
     pub grace_ms: u64,
     pub stop_signal: Option<i32>,
     pub detach_allowed: bool,
-    /// When it started on the clock that no one sets, so that a deadline outlives its supervisor.
+    /// When it started on the monotonic clock, so that a deadline outlives its supervisor.
     pub started_mono_ms: Option<u64>,
-    /// How much it wrote, kept or not.
+    /// The bytes of output it wrote, kept or not.
     pub output_bytes: u64,
-    /// What it may have of the machine, and how it is kept to that.
+    /// Its resource limits, and how they are enforced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforced: Option<Box<Enforced>>,
-    /// It ended for want of memory.
+    /// It ended because it ran out of memory.
     #[serde(default)]
     pub out_of_memory: bool,
     /// How many of its processes were killed for memory, as far as the journal knows.
     #[serde(default)]
     pub memory_kills: u64,
-    /// Who left its group and outlived its first process, as far as they are named.
+    /// Processes that left its group and outlived its first process, as far as they are named.
     #[serde(default)]
     pub escaped: Vec<Escapee>,
     /// Processes that could not be ended (`extinct: no`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub survivors: Vec<Fingerprint>,
-    /// An escape makes it a failure.
+    /// An escape makes the run a failure.
     #[serde(default)]
     pub strict: bool,
-    /// The run whose process asked for it: it ends with that one, unless it is to be kept.
+    /// The run whose process requested it. It ends with that run, unless it is kept.
     #[serde(default)]
     pub parent: Option<RunId>,
     #[serde(default)]
     pub keep: bool,
-    /// The process that shows it in the foreground: it ends with that one.
+    /// The foreground client: the run ends with that process.
     #[serde(default)]
     pub client: Option<Box<Fingerprint>>,
-    /// The pool it is a member of, where it is no unit's.
+    /// The pool it is a member of, if it belongs to no unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
-    /// Its number in the line of its pool.
+    /// Its ticket in the queue of its pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<u64>,
-    /// Why it waits. Not stored: it is true at the moment it is shown.
+    /// Why it waits. Not stored; true only at the moment of display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// A process that left its run's group and outlived the run's first process. It is ended with the run.
+/// A process that left its run's group and outlived the run's first process. It ends with the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Escapee {
     pub pid: i32,
-    /// For people, and shortened.
+    /// For people, shortened.
     pub command: String,
 }
 
@@ -293,7 +293,7 @@ impl RunRecord {
     }
 }
 
-/// What `ostler run --json` and `ostler wait --json` end with.
+/// The final output of `ostler run --json` and `ostler wait --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunResult {
@@ -319,7 +319,7 @@ pub struct RunResult {
     pub why: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_error_kind: Option<SpawnErrorKind>,
-    /// Who left its group, outlived its first process and was ended.
+    /// Processes that left its group, outlived its first process and were ended.
     #[serde(default)]
     pub escaped: Vec<Escapee>,
 }

@@ -1,4 +1,4 @@
-//! What a unit's `restart` says; the presets carry each document's numbers. The core decides by it.
+//! The `restart` setting of a unit; the presets carry the numbers of each source project. The core decides by it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,18 +31,18 @@ impl Preset {
     ];
 }
 
-/// How long to wait before the next start.
+/// The delay before the next start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Backoff {
     pub initial_ms: u64,
     pub factor: f64,
     pub max_ms: u64,
-    /// A run that lasted longer makes the next wait the first again.
+    /// After a run that lasted longer, the delays start over.
     pub reset_after_ms: u64,
 }
 
-/// So many in so long a time are too many.
+/// The most failures within a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RestartLimit {
@@ -80,7 +80,7 @@ impl Default for RestartPolicy {
 }
 
 impl RestartPolicy {
-    /// Of a part of Ostler: after every end, and without a limit.
+    /// For a part of Ostler: restarts after every end, without a limit.
     pub fn of_part() -> Self {
         Self { when: When::Always, limit: None, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! The picture on a terminal, as text.
+//! The content of a terminal, as text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "camelCase", default)]
 pub struct ScreenText {
     pub lines: Vec<String>,
-    /// The same without what is drawn dim, as placeholders are; empty where that is all the same.
+    /// The same without dim text, such as placeholders. Empty if there is no dim text.
     pub bright: Vec<String>,
-    /// Inverse cells beside which nothing is inverse: cursors that programs draw themselves.
+    /// Single inverse cells: cursors that programs draw themselves.
     pub inverse: Vec<ScreenSpot>,
     pub title: String,
-    /// The last payload of each operating system command (OSC), by its number; titles are not among them.
+    /// The last payload of each operating system command (OSC), by its number; without titles.
     pub osc: BTreeMap<u16, String>,
     pub columns: u16,
     pub rows: u16,
-    /// The program has turned bracketed paste on.
+    /// The program has turned on bracketed paste.
     pub takes_paste: bool,
-    /// It wants arrow keys as `ESC O A`, not as `ESC [ A`.
+    /// The program expects arrow keys as `ESC O A`, not as `ESC [ A`.
     pub application_cursor: bool,
     pub cursor: ScreenCursor,
 }

@@ -1,31 +1,31 @@
-//! The session of the agent that a unit runs: the id under which the agent itself can take up the same conversation.
+//! The conversation of the agent in a unit: the id with which the agent can resume it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is kept of a unit's agent, across everything but a change of its program.
+/// Kept for a unit's agent until the unit's program changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSession {
     pub id: String,
-    /// The program that the unit's command named when the id was learned: another program knows no such session.
+    /// The unit's program when the id was recorded. Another program does not know this conversation.
     pub program: String,
     pub learned_at_ms: u64,
 }
 
 impl AgentSession {
-    /// Stands for the id in `resume`.
+    /// Replaced by the id in `resume`.
     pub const PLACEHOLDER: &'static str = "{session}";
     const ID_MOST: usize = 200;
 
-    /// Whether it can stand in a command, also in one for the shell, and is no option of a program.
+    /// Whether it can be part of a command, also in a shell, and is no option of a program.
     pub fn is_id(id: &str) -> bool {
         id.len() <= Self::ID_MOST
             && id.starts_with(|c: char| c.is_ascii_alphanumeric())
             && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
     }
 
-    /// The program that a command starts: its first word, or that of the line it gives to the shell.
+    /// The program that a command starts: its first word, or that of the line it gives to a shell.
     pub fn program_of(argv: &[String]) -> &str {
         match argv {
             [shell, option, line, ..] if shell.ends_with("/sh") && option == "-c" => {
@@ -38,16 +38,16 @@ impl AgentSession {
     }
 }
 
-/// What is known of an agent by somebody who can tell: the agent itself, or whoever knows its screen.
+/// What is known about an agent's idleness, from the agent itself or from its screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum AgentIdle {
-    /// It has nothing to do since then, on the wall clock.
+    /// Idle since this wall time.
     #[serde(rename_all = "camelCase")]
     Since { since_ms: u64 },
     /// It works, waits for a person, or is limited.
     No,
-    /// Nobody can tell any more: its silence counts again.
+    /// No longer known: its silence counts again.
     Unknown,
 }
 

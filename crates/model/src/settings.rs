@@ -9,7 +9,7 @@ pub enum AdoptPolicy {
     Terminate,
 }
 
-/// What a person may set about one supervisor.
+/// The settings of one supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     pub lease_ms: u64,
@@ -20,20 +20,20 @@ pub struct Settings {
     /// How many entries the journal keeps, and how many bytes of them.
     pub journal_rows: u64,
     pub journal_bytes: u64,
-    /// How much output of one run is kept; the oldest segment goes first.
+    /// How much output of one run is kept; the oldest segment is removed first.
     pub log_bytes: u64,
-    /// How much output of all runs together is kept; without it, what fits the file system.
+    /// How much output of all runs together is kept; by default, what fits the file system.
     pub output_bytes: Option<u64>,
-    /// Give each run a boundary of the kernel's, where it may be made.
+    /// Create a kernel boundary (cgroup) for each run, if possible.
     pub kernel_boundary: bool,
-    /// Keep limits by groups of the kernel's, where they may be made; otherwise by looking.
+    /// Enforce limits with cgroups, if possible; otherwise by sampling.
     pub limit_groups: bool,
 }
 
 impl Settings {
-    /// A lease is renewed this many times before it would run out.
+    /// A lease is renewed this many times per lease time.
     pub const RENEWALS_PER_LEASE: u64 = 10;
-    /// One unit, one run without a unit, or the daemon itself has at most this part of the journal.
+    /// One unit, one run without a unit, or the daemon itself may use at most this fraction (1/n) of the journal.
     pub const STORIES_AT_LEAST: u64 = 10;
 }
 

@@ -2,21 +2,21 @@ use crate::{Backend, OsText, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a caller asks to be run. Never stored: the environment may hold secrets.
+/// A requested run. Never stored, because the environment may hold secrets.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunSpec {
-    /// The run's id, if the caller has chosen one: then the same call twice is one run.
+    /// The run's id, if the caller chose one: then a repeated call starts one run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     pub argv: Vec<OsText>,
     pub cwd: OsText,
-    /// The whole environment, `NAME=value`. The supervisor's own is not inherited.
+    /// The whole environment, `NAME=value`. The supervisor's environment is not inherited.
     pub env: Vec<OsText>,
     pub umask: u32,
     pub backend: Backend,
     pub size: TerminalSize,
-    /// Keep a pipe to the run's standard input open; without it, it reads end of file.
+    /// Keep a pipe to the run's standard input open. Otherwise the run reads end of file.
     pub stdin: bool,
     pub session_id: String,
     pub unit: Option<String>,
@@ -24,37 +24,37 @@ pub struct RunSpec {
     pub limits: Limits,
     #[serde(default)]
     pub resources: Resources,
-    /// The pool in which it waits for a place. A unit waits before its run is made.
+    /// The pool in which it waits for a slot. A unit waits before its run is created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
     pub detach: Detach,
-    /// It goes on when the run that it was asked for from ends.
+    /// It continues when its parent run ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep: bool,
-    /// It ends with the process that asks for it.
+    /// It ends with the process that requests it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreground: bool,
 }
 
-/// How much of the machine a run may have; of its whole tree, where the kernel can count that.
+/// Resource limits of a run, for its whole tree if the kernel can account for that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Resources {
     pub memory_bytes: Option<u64>,
-    /// Relative to others, where 1024 is one that has none.
+    /// Relative weight; 1024 is the weight without this setting.
     pub cpu_shares: Option<u64>,
-    /// Of each of its processes.
+    /// For each of its processes.
     pub descriptors: Option<u64>,
 }
 
-/// Every limit on how long a run may take.
+/// The time limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Limits {
     pub timeout_ms: Option<u64>,
     pub no_output_timeout_ms: Option<u64>,
     pub grace_ms: u64,
-    /// What it is asked to end with; TERM where none is given.
+    /// The signal that asks it to end; TERM if absent.
     #[serde(default)]
     pub stop_signal: Option<i32>,
 }
@@ -79,7 +79,7 @@ impl Default for Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detach {
-    /// It is ended and named; the run ended as its first process did.
+    /// It is ended and named; the result is that of the first process.
     Forbid,
     /// It is ended and named, and the run is marked `ownership-escape`.
     Strict,
@@ -95,14 +95,14 @@ pub struct TerminalSize {
 }
 
 impl TerminalSize {
-    /// The most columns and the most rows. The picture of a terminal is kept in memory, cell by cell.
+    /// The most columns and rows. The screen of a terminal is kept in memory, cell by cell.
     pub const MOST: u16 = 1_000;
 
     pub fn is_too_large(self) -> bool {
         self.columns > Self::MOST || self.rows > Self::MOST
     }
 
-    /// The same, with no more columns and rows than a terminal may have.
+    /// The same size, reduced to what a terminal may have.
     #[must_use]
     pub fn clamped(self) -> Self {
         Self { columns: self.columns.min(Self::MOST), rows: self.rows.min(Self::MOST) }
@@ -116,18 +116,18 @@ impl Default for TerminalSize {
 }
 
 impl RunSpec {
-    /// Where a program finds the id of its run. Anybody can write it anywhere: nobody is ended for what it says.
+    /// The variable with the id of a program's run. Any program can set it, so no process is ended because of it.
     pub const RUN_ID_VARIABLE: &'static str = "OSTLER_RUN_ID";
 
-    /// What stands there instead for a helper of the container engine, which outlives the run that serves the engine.
+    /// Its value for a helper of the container engine, which outlives the run that serves the engine.
     pub const OF_ENGINE: &'static str = "podman";
 
-    /// Runs of this session are checks: they are forgotten when they have ended.
+    /// Runs of this session are checks. They are removed when they have ended.
     pub const CHECK_SESSION: &'static str = "(check)";
-    /// The session of a run that stands for a container which left the list of agents.
+    /// The session of a run that represents a container that was removed from the list of agents.
     pub const LEFT_SESSION: &'static str = "(left)";
 
-    /// Runs of this session tell somebody that a unit is in trouble, or well again.
+    /// Runs of this session are hooks for the conditions of units.
     pub const HOOK_SESSION: &'static str = "(hook)";
 
     pub fn run_id_variable(run: RunId) -> String {

@@ -1,10 +1,10 @@
-//! A hash that is the same in every version, on every machine and with every toolchain: for what is stored, or is part
-//! of a name that another process must find. The hasher of the standard library promises none of this.
+//! A hash that is the same in every version, on every machine and with every toolchain. For stored values, and for
+//! names that another process must find. The hasher of the standard library promises none of this.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// FNV-1a with 128 bits. It finds what differs; it keeps out nobody who wants two things to look the same.
+/// FNV-1a with 128 bits. It detects changes; it does not resist deliberate collisions.
 #[derive(Clone, Copy, Debug)]
 pub struct StableHasher(u128);
 
@@ -28,25 +28,25 @@ impl StableHasher {
         self.0
     }
 
-    /// Both halves in one.
+    /// Both halves combined.
     pub fn finish_64(self) -> u64 {
         (self.0 >> 64) as u64 ^ self.0 as u64
     }
 }
 
-/// Of a text or a path, for names.
+/// For a text or a path, used in names.
 pub fn stable_hash(bytes: &[u8]) -> u64 {
     let mut hasher = StableHasher::default();
     hasher.write(bytes);
     hasher.finish_64()
 }
 
-/// Of a document, in its canonical form: keys in the order of their bytes, and nothing of what says nothing (`null`,
-/// `false`, empty lists and objects), so that a field that an older version did not know is no change as long as it is
-/// not used. 32 hexadecimal digits.
+/// The digest of a document in canonical form: keys sorted by bytes, without empty values (`null`, `false`, empty
+/// lists and objects). So a field that an older version did not know changes nothing as long as it is not used. 32
+/// hexadecimal digits.
 pub fn stable_digest(document: &impl Serialize) -> String {
     let mut hasher = StableHasher::default();
-    // What is declared came as JSON, and can be such again.
+    // Declarations come from JSON, so they can be serialized again.
     if let Ok(value) = serde_json::to_value(document) {
         write(&value, &mut hasher);
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// These are stored in homes. Another value restarts every unit there is: never change one.
+    /// These values are stored in homes. A changed value restarts every unit there: never change one.
     #[test]
     fn known_values_stay_as_they_are() {
         assert_eq!(
@@ -144,6 +144,6 @@ mod tests {
             assert_ne!(digest(text), same, "{text}");
         }
         assert_ne!(digest(r#"["ab","c"]"#), digest(r#"["a","bc"]"#));
-        assert_ne!(digest("[null]"), digest("[]"), "places in a list count");
+        assert_ne!(digest("[null]"), digest("[]"), "positions in a list count");
     }
 }

@@ -4,10 +4,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// An argument, a path or an environment string: bytes that are usually UTF-8 but need not be.
+/// An argument, a path or an environment string: bytes that are usually, but not always, UTF-8.
 ///
-/// In JSON it is a string where it can be one, and a list of byte values where it cannot, so that
-/// nothing is lost and the common case stays readable.
+/// In JSON it is a string if possible, and otherwise a list of byte values. So nothing is lost and the common case
+/// stays readable.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct OsText(pub Vec<u8>);
 
@@ -16,7 +16,7 @@ impl OsText {
         &self.0
     }
 
-    /// For people: what is not UTF-8 is replaced.
+    /// For people: bytes that are not UTF-8 are replaced.
     pub fn shown(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }
@@ -41,7 +41,7 @@ impl JsonSchema for OsText {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "text, or a list of byte values where it is not UTF-8",
+            "description": "text, or a list of byte values if it is not UTF-8",
             "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "integer", "minimum": 0, "maximum": 255 } }]
         })
     }

@@ -1,40 +1,40 @@
-//! A unit that lives in a session of tmux.
+//! A unit that runs in a tmux session.
 
 use crate::TerminalSize;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is declared of it.
+/// The declaration of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TmuxSpec {
     pub session: String,
-    /// The server's socket, as a whole path.
+    /// The server's socket, as an absolute path.
     pub socket: String,
-    /// Whose server it is.
+    /// The owner of the server.
     pub server: TmuxOwner,
     pub size: TerminalSize,
-    /// Where tmux is. Without one, the unit has a terminal of our own instead.
+    /// The path of tmux. Without tmux the unit gets a PTY instead.
     pub program: Option<String>,
-    /// It has no other sign of being ready: it is when its session is there and its program has been started.
+    /// It has no readiness check: it is ready when its session exists and its program has started.
     pub is_ready_when_seated: bool,
 }
 
 impl TmuxSpec {
-    /// The unit that is the daemon's own server. No unit of a user can have this name.
+    /// The unit of the daemon's own server. No user's unit can have this name.
     pub const SERVER: &'static str = "ostler:tmux";
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TmuxOwner {
-    /// Ours: it runs as a unit of the daemon's own.
+    /// Ours: it runs as a unit of the daemon.
     Ours,
-    /// Somebody else's: only sessions we made are ever touched.
+    /// Another owner's: only sessions that we created are changed.
     Other,
 }
 
-/// What a session's shim is to do, as it is handed to it. The program's environment is the shim's own, without this.
+/// The order for a session's shim. The program gets the shim's environment without this variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TmuxOrder {
@@ -43,42 +43,42 @@ pub struct TmuxOrder {
     pub cwd: String,
     pub stop_signal: i32,
     pub grace_ms: u64,
-    /// What makes it ours: the home's instance, the unit, and the run. They are options of the session.
+    /// What marks the session as ours: the home's instance, the unit, and the run. Stored as session options.
     pub home: String,
     pub unit: String,
     pub run: String,
-    /// Where the shim keeps what others have to know: the beginning of files' names.
+    /// Prefix of the files in which the shim keeps notes for other processes.
     pub notes: String,
-    /// Where a `tmux` that the program calls has its sockets (`TMUX_TMPDIR`): it has a server of its own then, inside of
-    /// the run. On a server of the user's there is none, and the program is told of that server.
+    /// Where a `tmux` that the program calls creates its sockets (`TMUX_TMPDIR`), so that it has a server of its own
+    /// inside the run. Not set on a server of the user: there, the program talks to that server.
     #[serde(default)]
     pub own_sockets: Option<String>,
 }
 
 impl TmuxOrder {
-    /// How it is handed over.
+    /// The environment variable that carries the order.
     pub const VARIABLE: &'static str = "OSTLER_TMUX";
 
-    /// The folder of a home that has the notes.
+    /// The folder of the notes in the home.
     pub const FOLDER: &'static str = "tmux";
 
-    /// Why it ended, where its exit code does not tell.
+    /// Note of why the session ended if its exit code does not tell.
     pub fn end_note(&self) -> String {
         format!("{}.end", self.notes)
     }
 
-    /// Who sits in the pane: a line for the kernel's word, and a `TmuxSeat`.
+    /// Note of the process in the pane: a line for the kernel's identity, and a `TmuxSeat`.
     pub fn pane_note(&self) -> String {
         format!("{}.pane", self.notes)
     }
 
-    /// What the files of a unit begin with.
+    /// Prefix of the files of a unit.
     pub fn note_name(unit: &str) -> String {
         unit.replace('/', "_")
     }
 }
 
-/// The place of a run that is in a session, for whoever has to find it.
+/// Where a run in a session is, for a process that must find it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PaneRecord {
@@ -87,23 +87,23 @@ pub struct PaneRecord {
     pub home: String,
     pub program: String,
     pub socket: String,
-    /// `$3`: a name may be changed, and another session may take it.
+    /// `$3`. A name may be changed and reused by another session; an id may not.
     pub session_id: String,
     pub session: String,
     /// `%5`
     pub pane_id: String,
     /// The pane's first process, which is ours and waits for the program.
     pub pane_pid: i32,
-    /// The program, once it has been started.
+    /// The program, once it has started.
     #[serde(default)]
     pub pid: Option<i32>,
     pub server_pid: i32,
-    /// Its shim has closed it, and is about to end.
+    /// Its shim has closed it and is about to end.
     #[serde(default)]
     pub is_closed: bool,
 }
 
-/// What the end of a session was, beside its exit code.
+/// How a session ended, besides its exit code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TmuxEnd {
@@ -115,10 +115,10 @@ pub struct TmuxEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TmuxEndKind {
-    /// It cannot be made as it is declared: the same again would fail again.
+    /// It cannot be created as declared: a retry would fail too.
     Refused,
-    /// It could not be made.
+    /// It could not be created.
     Failed,
-    /// Somebody else ended its session, its pane or its server.
+    /// Another process ended its session, its pane or its server.
     Taken,
 }

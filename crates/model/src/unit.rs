@@ -1,4 +1,4 @@
-//! A unit: something that is declared to run, and what has become of it.
+//! A unit: something that is declared to run, and its state.
 
 use crate::restart::{Backoff, RestartPolicy};
 use crate::{
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is declared of a unit, with every path and default resolved.
+/// The declaration of a unit, with every path and default resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitSpec {
     pub name: String,
     pub argv: Vec<String>,
     pub cwd: String,
-    /// Declared for it.
+    /// The declared variables.
     pub env: BTreeMap<String, String>,
-    /// Taken over from whoever declared it: not part of what is declared, so it is no change if it differs.
+    /// Inherited from the process that declared the unit. Not part of the declaration: a difference is no change.
     pub inherited: Arc<[OsText]>,
     pub umask: u32,
     pub backend: Backend,
@@ -33,31 +33,31 @@ pub struct UnitSpec {
     pub limits: Limits,
     #[serde(default)]
     pub resources: Resources,
-    /// If it is one.
+    /// If it is an app.
     #[serde(default)]
     pub app: Option<Arc<AppSpec>>,
-    /// If it is one.
+    /// If it is a container.
     #[serde(default)]
     pub container: Option<Arc<ContainerSpec>>,
-    /// If it lives in a session of tmux.
+    /// If it runs in a tmux session.
     #[serde(default)]
     pub tmux: Option<Arc<TmuxSpec>>,
     /// The pool it is a member of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
-    /// When it is put to sleep.
+    /// When it is suspended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleSpec>,
-    /// What is run instead of its command if it has run before.
+    /// Replaces its command if it has run before.
     #[serde(default)]
     pub resume: Option<Vec<String>>,
-    /// How often it says that it lives, as an app or by `WATCHDOG=1`.
+    /// Its expected heartbeats, as an app or by `WATCHDOG=1`.
     #[serde(default)]
     pub heartbeat: Option<HeartbeatSpec>,
-    /// Which agent it is, where that is declared; else it is recognised by its command.
+    /// Its agent profile, if declared; otherwise recognized by the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Who is told of it.
+    /// The hooks for its conditions.
     #[serde(default)]
     pub hooks: HookSpec,
     /// If it is a part of Ostler.
@@ -67,15 +67,14 @@ pub struct UnitSpec {
     pub file: Option<String>,
 }
 
-/// A unit that is a part of Ostler itself. It is started again after every end, and never given up on.
+/// A unit that is a part of Ostler itself. It restarts after every end and is never given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// One file needs it, and it is removed with that file: the patrol, the service of podman, the follower of a list of
-    /// agents.
+    /// Needed by one file and removed with it: the patrol, the podman service, the follower of a list of agents.
     File,
-    /// It is in no file and serves the units of all files: the tmux server. It starts when a unit first needs it, and
-    /// ends with the daemon.
+    /// In no file, and used by units of all files: the tmux server. It starts when a unit first needs it, and ends
+    /// with the daemon.
     Daemon,
 }
 
@@ -87,7 +86,7 @@ pub struct StopSpec {
     pub grace_ms: u64,
 }
 
-/// A unit with a terminal that has nothing to do is stopped, and comes back when there is something.
+/// A unit with a terminal is stopped while it has nothing to do, and is started again when there is work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IdleSpec {
@@ -95,15 +94,15 @@ pub struct IdleSpec {
     pub suspend: Suspend,
 }
 
-/// How a unit is put to sleep.
+/// How a unit is suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Suspend {
-    /// Its run is ended; `resume` brings it back.
+    /// Its run is ended; `resume` starts it again.
     Stop,
 }
 
-/// It sleeps: since when, and why.
+/// Since when the unit is suspended, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Suspended {
@@ -111,7 +110,7 @@ pub struct Suspended {
     pub why: String,
 }
 
-/// When a unit is ready. Not ready in time is an error.
+/// When a unit is ready. If it is not ready in time, that is an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadySpec {
@@ -122,18 +121,18 @@ pub struct ReadySpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "of")]
 pub enum Check {
-    /// It answers with a status of 200 to 299.
+    /// A response with a status of 200 to 299.
     Http(String),
-    /// It answers with 200 and a JSON object whose `status` is `"healthy"`.
+    /// A response with status 200 and a JSON object whose `status` is `"healthy"`.
     HttpHealthy(String),
     /// `host:port`
     Tcp(String),
     Exec(Vec<String>),
-    /// A line of its output that this regular expression matches.
+    /// A line of its output that matches this regular expression.
     Line(String),
-    /// It says `READY=1` itself.
+    /// The program sends `READY=1`.
     Notify,
-    /// It registers and calls `app.ready`.
+    /// The app registers and calls `app.ready`.
     App,
     Delay(u64),
 }
@@ -158,7 +157,7 @@ pub struct ScheduleSpec {
     pub missed: Missed,
 }
 
-/// The time has come and the last run is still there.
+/// What happens if a scheduled time comes while the last run is still live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overlap {
@@ -167,7 +166,7 @@ pub enum Overlap {
     Queue,
 }
 
-/// The time came while nobody was there.
+/// What happens after a scheduled time passed while no supervisor ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missed {
@@ -175,7 +174,7 @@ pub enum Missed {
     Once,
 }
 
-/// What a person wants.
+/// The desired state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Desired {
@@ -183,45 +182,46 @@ pub enum Desired {
     Stopped,
 }
 
-/// What is durably known of a unit.
+/// The durable record of a unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitRecord {
     pub spec: UnitSpec,
-    /// Of what a running copy is started with.
+    /// Digest of the settings that a run is started with.
     pub run_digest: String,
-    /// Of everything that is declared.
+    /// Digest of the whole declaration.
     pub digest: String,
-    /// What the newest copy was started with; compare `run_digest`.
+    /// The `run_digest` that the newest run was started with.
     #[serde(default)]
     pub started_with: Option<String>,
     pub desired: Desired,
     pub tally: Tally,
-    /// It was stopped with the daemon, and begins when somebody starts that.
+    /// It was stopped with the daemon, and starts when the daemon is started.
     #[serde(default)]
     pub rests: bool,
-    /// What began to go wrong, until it is well again: told once.
+    /// The condition that began, until the unit has recovered. Reported once.
     #[serde(default)]
     pub trouble: Option<Condition>,
-    /// What its agent waits for, and a person was told.
+    /// The question of its agent of which the operator was notified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<AgentNotified>,
-    /// The run that was ready: one we take up need not say so again.
+    /// The run that was ready: an adopted run does not have to report it again.
     #[serde(default)]
     pub ready_run: Option<RunId>,
-    /// Its number in the line of its pool, from when it asked for a place until it gives that up. The lowest is next.
+    /// Its ticket in the queue of its pool, from its request for a slot until it releases the slot. The lowest is
+    /// next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<u64>,
-    /// It was put to sleep.
+    /// Set while it is suspended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended: Option<Suspended>,
-    /// It waits until then, on the wall clock.
+    /// The end of its restart delay, on the wall clock.
     #[serde(default)]
     pub again_at_ms: Option<u64>,
-    /// When its schedule began it last.
+    /// When its schedule last started it.
     #[serde(default)]
     pub fired_at_ms: Option<u64>,
-    /// It ended and is not to be started again.
+    /// It ended and will not be restarted.
     pub over: Option<Over>,
     /// Its last ends, newest first.
     pub ends: Vec<UnitEnd>,
@@ -229,19 +229,19 @@ pub struct UnitRecord {
     pub updated_at_ms: u64,
 }
 
-/// What has been counted of a unit.
+/// The counters of a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tally {
-    /// How many in a row have failed quickly.
+    /// Quick failures in a row.
     pub steps: u32,
-    /// How many in a row asked to be started again (exit 75) within a second of their start.
+    /// Restart requests (exit 75) in a row, each within a second of the start.
     pub wishes: u32,
-    /// When failures came, on the wall clock, so that they count across a restart of everything.
+    /// The times of the failures, on the wall clock, so that they survive a reboot.
     pub failures_ms: Vec<u64>,
     /// The breaker is open.
     pub opened: Option<BreakerOpen>,
-    /// Starts that followed an end, of any kind.
+    /// Starts that followed an end of any kind.
     pub restarts: u64,
 }
 
@@ -253,7 +253,7 @@ pub struct BreakerOpen {
     pub why: String,
 }
 
-/// How it came to its end.
+/// The final end of a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Over {
@@ -276,31 +276,31 @@ pub struct UnitEnd {
     pub then: String,
 }
 
-/// What a unit does at this moment.
+/// The current state of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnitState {
     Stopped,
-    /// For those it depends on.
+    /// Waits for its dependencies.
     Waiting,
-    /// For a place in its pool.
+    /// Waits for a slot in its pool.
     Queued,
     Starting,
     Ready,
     Stopping,
     Backoff,
-    /// The breaker is open, or it says that starting it again is of no use.
+    /// The breaker is open, or its exit code says that a restart is of no use.
     Error,
-    /// It ended well, and is not to be started again.
+    /// It completed its work and will not be restarted.
     Done,
-    /// For its time.
+    /// Waits for its schedule.
     Scheduled,
-    /// It had nothing to do. Mail, a nudge or `attach` brings it back.
+    /// It had no work and was stopped. Mail, a nudge or `attach` wakes it.
     Suspended,
 }
 
 impl UnitState {
-    /// It is as it is wanted.
+    /// Whether its state is the desired one.
     pub fn is_well(self) -> bool {
         match self {
             UnitState::Ready
@@ -318,7 +318,7 @@ impl UnitState {
     }
 }
 
-/// A unit as it is shown.
+/// A unit, as displayed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitView {
@@ -333,13 +333,13 @@ pub struct UnitView {
     pub restarts: u64,
     pub command: String,
     pub depends_on: Vec<String>,
-    /// What runs is not what is declared now.
+    /// The running copy differs from the declaration.
     pub changed: bool,
     pub ends: Vec<UnitEnd>,
     pub opened: Option<BreakerOpen>,
     pub next_at_ms: Option<u64>,
     pub file: Option<String>,
-    /// If it lives in a session of tmux.
+    /// If it runs in a tmux session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tmux: Option<Arc<TmuxSpec>>,
     /// If an agent is on its terminal.
@@ -351,44 +351,44 @@ pub struct UnitView {
     /// The pool it is a member of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
-    /// The session of its agent, as far as it is known.
+    /// The conversation of its agent, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_session: Option<String>,
-    /// Why one that may sleep does not.
+    /// Why it is not suspended although it may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_awake: Option<String>,
-    /// Of a container: what its probes say.
+    /// For a container: the state of its probes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe_state: Option<ProbeState>,
-    /// Of a container: when the engine last said that it runs, in ms since 1970.
+    /// For a container: when the engine last reported it running, in ms since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seen_running_at: Option<u64>,
 }
 
-/// How the probes of a container stand, in the words of the watchdog's document.
+/// The state of a container's probes, in Ploinky's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeState {
-    /// It does not run yet, or not any more.
+    /// The container is not running.
     Pending,
-    /// They are asked, and have not passed yet.
+    /// The probes run, but have not passed yet.
     Running,
     Success,
     Failed,
 }
 
 impl UnitView {
-    /// The profile of the agent on its terminal; a program without one may ask something all the same.
+    /// The profile of the agent on its terminal. A program without a profile may ask questions too.
     pub fn profile(&self) -> Option<&str> {
         self.agent.as_ref().map(|agent| agent.profile.as_str()).filter(|name| !name.is_empty())
     }
 
-    /// Whether a table of units has it: a part of the daemon only if something is wrong with it.
+    /// Whether a table of units lists it: a daemon part only if it has a problem.
     pub fn is_listed(&self) -> bool {
         self.part != Some(Part::Daemon) || !self.state.is_well()
     }
 
-    /// It sleeps, or is just being put to sleep: something for it wakes it.
+    /// Whether it is suspended or being suspended, so that work wakes it.
     pub fn is_asleep(&self) -> bool {
         match self.state {
             UnitState::Suspended => true,

@@ -1,4 +1,4 @@
-//! What a unit uses: of its whole tree, at the moment somebody looked.
+//! The resource use of a unit's whole tree, at the time of a sample.
 
 use crate::{
     AgentView, BreakerOpen, Desired, Part, ProbeState, RunId, TmuxSpec, UnitEnd, UnitState,
@@ -8,28 +8,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One look at a tree.
+/// One sample of a tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// When it was looked at.
+    /// The time of the sample.
     pub at_ms: u64,
-    /// Of one processor, over the time in `over_ms`: since the look before, or since its start.
+    /// Of one CPU, during `over_ms`: since the previous sample, or since its start.
     pub cpu_percent: f64,
     pub over_ms: u64,
-    /// Since its start, with what has ended of it.
+    /// Since its start, including ended processes.
     pub cpu_ms: u64,
     pub memory_bytes: u64,
     pub processes: u64,
-    /// From and to disks since its start.
+    /// Bytes read from and written to disks since its start.
     #[serde(default)]
     pub read_bytes: u64,
     #[serde(default)]
     pub written_bytes: u64,
-    /// Open ones, of all its processes.
+    /// Open file descriptors of all its processes.
     #[serde(default)]
     pub descriptors: u64,
-    /// Only where it was asked for.
+    /// Only if requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tree: Vec<ProcessUsage>,
 }
@@ -45,7 +45,7 @@ pub struct ProcessUsage {
     pub memory_bytes: u64,
 }
 
-/// A unit, and what it uses.
+/// A unit and its resource use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitLook {
@@ -53,12 +53,12 @@ pub struct UnitLook {
     pub view: UnitView,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Of the last hour, as far as somebody looked; only where one unit was asked for by name.
+    /// The last hour, as far as it was sampled; only if a single unit was requested by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<UsagePoint>,
 }
 
-/// The view as it travels: what is empty stays at home, for a table of a thousand units is mostly that.
+/// The view as it is sent: empty fields are left out, because a table of a thousand units consists mostly of those.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "UnitView", rename_all = "camelCase")]
 struct CompactView {
@@ -121,12 +121,12 @@ pub struct UsagePoint {
     pub memory_bytes: u64,
 }
 
-/// How much of what units use is to be looked at.
+/// How much resource use to sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Depth {
     None,
-    /// What can be had in a moment: of many, only what was seen last.
+    /// What is available at once; for many units only the last sample.
     #[default]
     Quick,
     Whole,

@@ -11,35 +11,35 @@ use serde::{Deserialize, Serialize};
 pub struct Show {
     /// A run id, the unambiguous beginning or end of one, or a unit's name.
     pub run: String,
-    /// Look at its screen now; without it, what was seen when it last came to rest.
+    /// Judge the screen now. Otherwise the response is the judgement of the last stable screen.
     #[serde(default)]
     pub fresh: bool,
 }
 
-operation!(Show: "agents.show", Query, ReadOnly, Quick => AgentKnown, "show what is known of the agent on a terminal");
+operation!(Show: "agents.show", Query, ReadOnly, Quick => AgentKnown, "show the state of the agent on a terminal");
 
-/// From a process of the agent's run.
+/// The caller must be a process of the agent's run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// The run that the caller is part of, as `OSTLER_RUN_ID` says.
+    /// The run that the caller is part of, from `OSTLER_RUN_ID`.
     pub run: RunId,
     pub report: Box<AgentReport>,
 }
 
-repeatable!(Report: "agents.report", Command, App, Quick => Done, "keep what an agent reports of its own state");
+repeatable!(Report: "agents.report", Command, App, Quick => Done, "record an agent's report of its own state");
 
-/// The id under which the agent itself can take up the same conversation.
+/// The id with which the agent can resume its conversation.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Session {
-    /// The unit's name, or the id of its run (`OSTLER_RUN_ID`), which must be its last.
+    /// The unit's name, or the id of its last run (`OSTLER_RUN_ID`).
     pub of: String,
-    /// None forgets it.
+    /// `None` forgets the conversation.
     pub session: Option<String>,
 }
 
-repeatable!(Session: "agents.session", Command, App, Quick => Done, "keep the id of an agent's conversation");
+repeatable!(Session: "agents.session", Command, App, Quick => Done, "record the id of an agent's conversation");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -49,4 +49,4 @@ pub struct Idle {
     pub idle: AgentIdle,
 }
 
-repeatable!(Idle: "agents.idle", Command, App, Quick => Done, "say whether an agent has nothing to do");
+repeatable!(Idle: "agents.idle", Command, App, Quick => Done, "report whether an agent is idle");

@@ -1,4 +1,4 @@
-//! Apps: units with a manifest, which talk back.
+//! Apps: units with a manifest, which talk to the supervisor over the app socket.
 
 use crate::operation::{operation, repeatable};
 use ostler_model::{AppPhase, AppStatus, Desired, UnitEnd, Usage};
@@ -20,7 +20,7 @@ pub struct Apps {
     pub apps: Vec<AppStatus>,
 }
 
-operation!(List: "apps.list", Query, ReadOnly, Large => Apps, "list apps, with what they use");
+operation!(List: "apps.list", Query, ReadOnly, Large => Apps, "list apps with their resource use");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -42,7 +42,7 @@ pub struct AppInfo {
     pub manifest_path: String,
     pub config: Value,
     pub config_version: u64,
-    /// What it said of its own health.
+    /// The app's last health report.
     pub health: Value,
     pub ends: Vec<UnitEnd>,
     pub usage: Option<Usage>,
@@ -55,7 +55,7 @@ operation!(Info: "apps.info", Query, ReadOnly, Large => AppInfo, "show an app");
 pub struct Logs {
     /// As in `Info`.
     pub package_id: String,
-    /// 100 where none are asked for, and at most 10,000.
+    /// 100 by default, at most 10,000.
     #[serde(default)]
     pub lines: Option<u64>,
 }
@@ -80,7 +80,7 @@ pub enum AppStream {
 
 operation!(Logs: "apps.logs", Query, ReadOnly, Large => AppLog, "show the last lines of an app's output");
 
-/// What was asked for is so; or it was only asked for, with `wait: false`.
+/// The result of a request for a state. With `wait: false` the state was only requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Accepted {
     pub ok: bool,
@@ -93,7 +93,7 @@ macro_rules! of_an_app {
         pub struct $name {
             /// The manifest's id, or the unit's name.
             pub package_id: String,
-            /// Answer when it is so; that is what happens where nothing is said.
+            /// Answer when the state is reached (the default).
             #[serde(default)]
             pub wait: Option<bool>,
         }

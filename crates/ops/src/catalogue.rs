@@ -2,7 +2,7 @@
 
 use crate::{Cost, Kind, Operation, Right};
 
-/// One operation, for those who list them.
+/// One operation, for code that lists all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub name: &'static str,
@@ -18,8 +18,8 @@ impl Entry {
     }
 }
 
-/// Calls `$with!` with every operation: first those with one response, then the streams. A face that must handle each of
-/// them does not compile until it handles a new one.
+/// Calls `$with!` with every operation: first those with one response, then the streams. A face that must handle
+/// every operation does not compile until it handles a new one.
 #[macro_export]
 macro_rules! each_operation {
     ($with:ident) => {
@@ -91,7 +91,7 @@ macro_rules! entries {
     };
 }
 
-/// Every operation there is.
+/// All operations.
 pub const CATALOGUE: &[Entry] = each_operation!(entries);
 
 #[cfg(test)]
@@ -103,7 +103,7 @@ mod tests {
     fn each_operation_has_its_own_name_and_says_what_it_does() {
         let mut names = HashSet::new();
         for entry in CATALOGUE {
-            assert!(names.insert(entry.name), "{} stands twice", entry.name);
+            assert!(names.insert(entry.name), "{} is listed twice", entry.name);
             assert!(entry.name.split_once('.').is_some(), "{}: subject.verb", entry.name);
             assert!(!entry.about.is_empty() && !entry.about.ends_with('.'), "{}", entry.name);
         }

@@ -6,16 +6,16 @@ use ostler_model::{RunResult, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The greeting: both sides say their version.
+/// The handshake: both sides send their version.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Ping {
-    /// The caller's.
+    /// The client's version.
     pub version: String,
 }
 
 impl Ping {
-    /// By this program.
+    /// The version of this program.
     pub fn ours() -> Self {
         Self { version: env!("CARGO_PKG_VERSION").to_owned() }
     }
@@ -31,9 +31,9 @@ pub struct Pong {
     pub home: String,
     pub started_at_ms: u64,
     pub live: u64,
-    /// The guardian's pid; none where systemd or nobody looks after the supervisor.
+    /// The guardian's pid; `None` under systemd or without a guardian.
     pub guardian: Option<i32>,
-    /// Why the program that was to take its place did not.
+    /// Why the new program did not take over and the old one was started again.
     pub went_back: Option<String>,
 }
 
@@ -42,7 +42,7 @@ pub struct Metrics {}
 
 operation!(Metrics: "daemon.metrics", Query, ReadOnly, Large => Vec<Sample>, "read the counters");
 
-/// Meant for the supervisor that is asked, not for its successor: so it is not sent twice.
+/// For the supervisor that receives it, not for its successor; so it is not repeated.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Shutdown {}
 
@@ -53,25 +53,25 @@ operation!(Shutdown: "daemon.shutdown", Command, Operator, Waiting => Stopped, "
 pub struct Stopped {
     pub pid: u32,
     pub ended: Vec<RunResult>,
-    /// Results that could not be written to the registry any more.
+    /// Results that could not be written to the registry.
     pub unsaved: u64,
-    /// What of earlier runs could not be ended and still lives, each in a sentence.
+    /// Processes of earlier runs that could not be ended and are still alive, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
 }
 
-/// For a caller that is a process of a run: its run ends too, so the guardian carries it out. From any other caller it is
-/// a conflict, and nothing happens.
+/// Only from a process of a run: that run ends too, so the guardian carries the restart out. From any other caller it
+/// is a conflict, and nothing happens.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Restart {}
 
 operation!(Restart: "daemon.restart", Command, Operator, Waiting => Done, "end every run, and start the daemon again");
 
-/// Makes room for a successor; the runs go on.
+/// Hands over to a successor; the runs continue.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HandOver {
-    /// The program to hand over to; its own again where there is none.
+    /// The program to hand over to; by default the supervisor's own.
     pub program: Option<String>,
 }
 
@@ -80,4 +80,4 @@ operation!(HandOver: "daemon.hand-over", Command, Operator, Quick => Done, "let 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Wake {}
 
-repeatable!(Wake: "daemon.wake", Command, Operator, Quick => Done, "start the units that rested with a stopped daemon");
+repeatable!(Wake: "daemon.wake", Command, Operator, Quick => Done, "start the units that were stopped with the daemon");

@@ -5,7 +5,7 @@ use ostler_model::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which entries. The response is a slice of them, oldest first; the caller goes on behind the last one.
+/// Which entries. The response is a page of them, oldest first; the client continues after the last one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Entries {
@@ -17,12 +17,13 @@ pub struct Entries {
 
 operation!(Entries: "journal.entries", Query, ReadOnly, Large => Vec<Entry>, "read entries of the journal");
 
-/// One response after another, until the caller hangs up. An empty one says that this is all for now.
+/// A series of responses, until the client closes the connection. An empty response means that there are no more
+/// entries for now.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Follow {
     pub entries: Entries,
-    /// Say also, every few seconds, which runs have written output.
+    /// Also report, every few seconds, which runs have written output.
     pub output: bool,
 }
 

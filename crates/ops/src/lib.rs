@@ -1,6 +1,6 @@
-//! Everything that can be asked of a supervisor. Each operation is one type for the request and one for the response, in
-//! the file of its subject, and one line in [`CATALOGUE`]. Every face (command line, socket, HTTP) takes its operations
-//! from here.
+//! All requests to a supervisor. Each operation is one type for the request and one for the response, in the file of
+//! its subject, and one line in [`CATALOGUE`]. Every face (command line, socket, HTTP) takes its operations from
+//! here.
 
 pub mod agents;
 pub mod apps;

@@ -5,7 +5,7 @@ use ostler_model::{Mail, MailDraft, Waiting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// With an id of the sender's choice, the same request twice is one message.
+/// With an id chosen by the sender, a repeated request sends one message.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Send(pub MailDraft);
@@ -16,13 +16,13 @@ operation!(Send: "mail.send", Command, App, Large => Mail, "send a message",
     }
 );
 
-/// Oldest first, a page at a time. An empty page is the end.
+/// A page of messages, oldest first. An empty page is the end.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Inbox {
     pub to: String,
     pub unread_only: bool,
-    /// The last message of the page before.
+    /// The last message of the previous page.
     #[serde(default)]
     pub after: Option<String>,
 }
@@ -37,17 +37,17 @@ pub struct Show {
 
 operation!(Show: "mail.show", Query, App, Large => Mail, "show a message");
 
-/// Unread mail, for this caller alone until it is settled or the claim runs out. What a supervisor gave that ended before
-/// it had answered comes back when its claim runs out.
+/// Unread mail, for this caller only until it is settled or the claim expires. If a supervisor ends before its
+/// response arrives, the mail becomes available again when the claim expires.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     pub to: String,
     pub most: u32,
 }
 
-repeatable!(Claim: "mail.claim", Command, App, Large => Vec<Mail>, "take unread mail to give it to its reader");
+repeatable!(Claim: "mail.claim", Command, App, Large => Vec<Mail>, "claim unread mail for its reader");
 
-/// What was claimed is read, or goes back.
+/// Marks claimed mail as read, or releases it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settle {
@@ -55,9 +55,9 @@ pub struct Settle {
     pub is_read: bool,
 }
 
-repeatable!(Settle: "mail.settle", Command, App, Large => Vec<Mail>, "say whether claimed mail was read");
+repeatable!(Settle: "mail.settle", Command, App, Large => Vec<Mail>, "settle claimed mail: read, or released");
 
-/// The response has those that were there: nobody else can have them then.
+/// The response lists the messages that existed. No other caller can get them after that.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Remove {
     pub ids: Vec<String>,
@@ -68,4 +68,4 @@ repeatable!(Remove: "mail.remove", Command, App, Large => Vec<Mail>, "remove mes
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {}
 
-operation!(Counts: "mail.counts", Query, ReadOnly, Large => Vec<Waiting>, "count the mail and nudges that wait, by mailbox");
+operation!(Counts: "mail.counts", Query, ReadOnly, Large => Vec<Waiting>, "count waiting mail and nudges, by mailbox");

@@ -5,25 +5,25 @@ use ostler_model::{Nudge, NudgeDraft, Receipt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The response has its receipt: queued, or refused because too many wait.
+/// The response has its receipt: queued, or refused because too many are waiting.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Queue(pub NudgeDraft);
 
-operation!(Queue: "nudges.queue", Command, Operator, Large => Nudge, "let a nudge wait",
+operation!(Queue: "nudges.queue", Command, Operator, Large => Nudge, "queue a nudge",
     fn may_repeat(&self) -> bool {
         self.0.id.is_some()
     }
 );
 
-/// The urgent first, then the oldest; for this caller alone until settled or the claim runs out.
+/// Urgent ones first, then the oldest; for this caller only until settled or the claim expires.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     pub to: String,
     pub most: u32,
 }
 
-repeatable!(Claim: "nudges.claim", Command, Operator, Large => Vec<Nudge>, "take nudges to type them");
+repeatable!(Claim: "nudges.claim", Command, Operator, Large => Vec<Nudge>, "claim nudges to type them");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Settle {
@@ -32,11 +32,11 @@ pub struct Settle {
     pub why: String,
 }
 
-repeatable!(Settle: "nudges.settle", Command, Operator, Large => Nudge, "say what became of a nudge");
+repeatable!(Settle: "nudges.settle", Command, Operator, Large => Nudge, "record the result of a nudge");
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct List {
-    /// Everybody's, where nobody is named.
+    /// The unit's name; all units if absent.
     pub to: Option<String>,
 }
 

@@ -1,14 +1,14 @@
-//! What an operation is.
+//! The operation trait.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// One request, and its response.
+/// One request and its response.
 pub trait Operation: Clone + Serialize + DeserializeOwned + JsonSchema + 'static {
     type Response: Serialize + DeserializeOwned + JsonSchema + 'static;
 
-    /// Its name in every protocol: the subject and the verb, `runs.list`.
+    /// Its name in every protocol: subject and verb, as in `runs.list`.
     const NAME: &'static str;
     /// What it does, in one line.
     const ABOUT: &'static str;
@@ -16,13 +16,13 @@ pub trait Operation: Clone + Serialize + DeserializeOwned + JsonSchema + 'static
     const RIGHT: Right;
     const COST: Cost;
 
-    /// Whether the same request may be sent again to the next supervisor if this one ended before it answered: doing it
-    /// twice must come to the same as doing it once.
+    /// Whether a client may repeat the request to the next supervisor if this one ended before it answered. Doing it
+    /// twice must have the same effect as doing it once.
     fn may_repeat(&self) -> bool {
         matches!(Self::KIND, Kind::Query)
     }
 
-    /// Whether the request only waits for something. It cannot be the reason why a supervisor ended.
+    /// Whether the request only waits. Such a request cannot be the cause of a supervisor's crash.
     fn only_waits(&self) -> bool {
         matches!(Self::KIND, Kind::Query) && matches!(Self::COST, Cost::Waiting)
     }
@@ -39,35 +39,35 @@ pub enum Kind {
     Stream,
 }
 
-/// Who may ask for it.
+/// The right that a caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Right {
-    /// Anybody who may look.
+    /// Any caller that may read.
     ReadOnly,
-    /// A program that Ostler runs, about itself.
+    /// A program that Ostler runs, for itself.
     App,
-    /// The user whose supervisor it is.
+    /// The user who owns the supervisor.
     Operator,
 }
 
-/// What a request costs the supervisor, which bounds how many of them a caller may have open.
+/// The cost of a request for the supervisor. It limits how many a caller may have open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cost {
-    /// Answered at once, with little.
+    /// A small response, at once.
     Quick,
-    /// The response may be large: a process gets one at a time, and only one is made at a time for all.
+    /// A possibly large response: one at a time per process, and the supervisor builds one at a time.
     Large,
-    /// The response waits for something to happen, and is small.
+    /// A small response that waits for an event.
     Waiting,
 }
 
-/// The response of a command that has nothing to report.
+/// The response of a command without a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Done {}
 
-/// `operation!(Type: "name", Kind, Right, Cost => Response, "what it does")`, with the methods to override behind it.
+/// `operation!(Type: "name", Kind, Right, Cost => Response, "what it does")`, followed by overridden methods.
 macro_rules! operation {
     ($type:ty: $name:literal, $kind:ident, $right:ident, $cost:ident => $response:ty, $about:literal $(, $method:item)*) => {
         impl $crate::Operation for $type {
@@ -82,7 +82,7 @@ macro_rules! operation {
     };
 }
 
-/// The same for a command that may be sent twice: what it asks for is a state, and the second time nothing is left to do.
+/// The same for a command that may be repeated: it requests a state, and the second time nothing is left to do.
 macro_rules! repeatable {
     ($type:ty: $name:literal, $kind:ident, $right:ident, $cost:ident => $response:ty, $about:literal) => {
         operation!($type: $name, $kind, $right, $cost => $response, $about, fn may_repeat(&self) -> bool {

@@ -1,4 +1,4 @@
-//! What the patrol remembers between two ticks, and the orders that people gave it.
+//! The patrol's state between two ticks, and people's orders to it.
 
 use crate::Done;
 use crate::operation::{operation, repeatable};
@@ -9,25 +9,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Load {}
 
-operation!(Load: "patrol.load", Query, ReadOnly, Large => PatrolMemory, "read what the patrol remembers");
+operation!(Load: "patrol.load", Query, ReadOnly, Large => PatrolMemory, "read the patrol's state");
 
-/// By the process that holds the patrol's lock.
+/// The caller must hold the patrol's lock.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Save(pub Box<PatrolSave>);
 
-repeatable!(Save: "patrol.save", Command, Operator, Large => Done, "write what the patrol remembers");
+repeatable!(Save: "patrol.save", Command, Operator, Large => Done, "write the patrol's state");
 
-/// Replaces what was said of this agent.
+/// Replaces the last report about this agent.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Say {
     pub agent: String,
     pub said: WatchReport,
 }
 
-repeatable!(Say: "patrol.say", Command, App, Large => Done, "keep what an agent says of itself");
+repeatable!(Say: "patrol.say", Command, App, Large => Done, "record an agent's report for the patrol");
 
-/// Replaces the orders, if they are still those that the caller saw; so it is not sent twice.
+/// Replaces the orders if they are still those that the caller read; so it is not repeated.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Order {
@@ -37,7 +37,7 @@ pub struct Order {
 
 operation!(Order: "patrol.order", Command, Operator, Large => Done, "change the orders to the patrol");
 
-/// With a unit's name or without.
+/// With or without a unit's name.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
     pub notes: Vec<PatrolNote>,

@@ -1,4 +1,4 @@
-//! Pools: units and runs of which only so many run at once.
+//! Pools: limits for how many units and runs run at once.
 
 use crate::operation::operation;
 use ostler_model::PoolView;
@@ -8,4 +8,4 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct List {}
 
-operation!(List: "pools.list", Query, ReadOnly, Large => Vec<PoolView>, "list the pools, with who runs and who waits");
+operation!(List: "pools.list", Query, ReadOnly, Large => Vec<PoolView>, "list the pools with their running and waiting members");

@@ -1,4 +1,4 @@
-//! Runs: start, list, wait, cancel, type into, look at.
+//! Runs: start, list, wait, cancel, write input, view output.
 
 use crate::Done;
 use crate::operation::{operation, repeatable};
@@ -6,13 +6,13 @@ use ostler_model::{RunId, RunRecord, RunResult, RunSpec, ScreenText, TerminalSiz
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A new run. The response comes once it executes, or once it is known that it cannot.
+/// A new run. The response comes when the program is executed, or when it is known that it cannot be.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Spawn(pub Box<RunSpec>);
 
 operation!(Spawn: "runs.spawn", Command, Operator, Quick => RunRecord, "start a run",
-    // The supervisor knows the run by its id, and gives the same response again.
+    // The supervisor recognizes the run by its id, and returns the same response again.
     fn may_repeat(&self) -> bool {
         self.0.run_id.is_some()
     }
@@ -23,11 +23,11 @@ operation!(Spawn: "runs.spawn", Command, Operator, Quick => RunRecord, "start a 
 pub struct List {
     pub live_only: bool,
     pub newest_ended: Option<u64>,
-    /// Only those of this unit, the newest first.
+    /// Only runs of this unit, newest first.
     pub unit: Option<String>,
 }
 
-operation!(List: "runs.list", Query, ReadOnly, Large => Vec<RunRecord>, "list live runs, and the newest that ended");
+operation!(List: "runs.list", Query, ReadOnly, Large => Vec<RunRecord>, "list live runs and the newest ended ones");
 
 /// A run id, or the unambiguous beginning or end of one; or a unit's name, for its newest run.
 macro_rules! of_a_run {
@@ -56,25 +56,25 @@ operation!(Wait: "runs.wait", Query, ReadOnly, Waiting => RunResult, "wait until
 
 of_a_run!(AwaitStart);
 operation!(AwaitStart: "runs.await-start", Query, ReadOnly, Waiting => RunRecord,
-    "wait until a run no longer waits for a place in its pool");
+    "wait until a run has a slot in its pool, or has ended");
 
 of_a_run!(
-    /// The caller shows the run in the foreground.
+    /// The caller is the run's foreground client.
     Leave
 );
-repeatable!(Leave: "runs.leave", Command, Operator, Waiting => Done, "leave a run of the foreground running");
+repeatable!(Leave: "runs.leave", Command, Operator, Waiting => Done, "detach from a foreground run");
 
 of_a_run!(Screen);
 operation!(Screen: "runs.screen", Query, ReadOnly, Large => ScreenText, "show what is on the terminal of a run");
 
 of_a_run!(
-    /// The bytes follow as `Input` frames, after the first response; behind the last frame comes a `Written`.
+    /// The bytes follow as `Input` frames after the first response; after the last frame comes a `Written`.
     Write
 );
-// Nothing is given to the run before the first response.
+// Nothing is written to the run before the first response.
 repeatable!(Write: "runs.write", Stream, Operator, Quick => Done, "write to the standard input of a run");
 
-/// How many bytes a run has taken.
+/// The number of bytes that a run accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Written {
     pub bytes: u64,
@@ -85,7 +85,7 @@ pub struct Written {
 pub struct Cancel {
     /// As in `Show`.
     pub run: String,
-    /// The caller's own reason, which is kept.
+    /// The caller's own reason, which the record keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -104,7 +104,7 @@ repeatable!(Cancel: "runs.cancel", Command, Operator, Waiting => Cancelled, "end
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cancelled {
-    /// It had ended before the call; nothing was done.
+    /// The run had ended before the call; nothing was done.
     pub already_ended: bool,
     pub result: RunResult,
 }
@@ -116,16 +116,16 @@ pub struct View {
     /// As in `Show`.
     pub run: String,
     pub from: ViewFrom,
-    /// Go on with what comes, until the run has ended.
+    /// Continue with new output until the run has ended.
     pub follow: bool,
-    /// May type, and may own the size of the terminal.
+    /// May send input, and may control the size of the terminal.
     pub interactive: bool,
     pub size: Option<TerminalSize>,
 }
 
 operation!(View: "runs.view", Stream, ReadOnly, Quick => Viewing, "follow the output of a run");
 
-/// Where a view begins.
+/// The start of a view.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ViewFrom {
@@ -133,9 +133,9 @@ pub enum ViewFrom {
     Offset(u64),
     /// This many lines before the end.
     Lines(u64),
-    /// What was written at or after this wall time.
+    /// Output at or after this wall time.
     Since(u64),
-    /// The picture on the terminal now (PTY), or the last lines (pipe).
+    /// The current screen of the terminal (PTY), or the last lines (pipe).
     Screen,
 }
 

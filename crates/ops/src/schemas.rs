@@ -1,10 +1,10 @@
-//! The catalogue as a document: what each operation takes and gives, as JSON Schema.
+//! The catalogue as a document: the JSON Schema of each operation's request and response.
 
 use crate::{Operation, each_operation};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-/// Every operation by its name, and the types that they share. Requests and responses are described as they are read.
+/// Every operation by name, and their shared types. Requests and responses are described as a reader sees them.
 pub fn schemas() -> Value {
     let mut generator = SchemaGenerator::default();
     let mut operations = Map::new();

@@ -1,4 +1,4 @@
-//! Units: declare, start, stop, wait for, look at.
+//! Units: declare, start, stop, wait, show.
 
 use crate::Done;
 use crate::operation::{operation, repeatable};
@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct Declare {
     pub units: Vec<UnitSpec>,
-    /// The pools of the file. Those that it had declared and that are not among them are dropped.
+    /// The pools of the file. Pools that the file declared earlier and that are missing here are dropped.
     #[serde(default)]
     pub pools: Vec<PoolSpec>,
-    /// Units of this file that are not among them are withdrawn.
+    /// Units of this file that are missing here are removed.
     pub file: Option<String>,
-    /// These are withdrawn, whatever declared them.
+    /// Units to remove, whatever file declared them.
     #[serde(default)]
     pub gone: Vec<String>,
-    /// Start also those that were stopped.
+    /// Also start units that are stopped.
     pub start: bool,
     pub dry_run: bool,
 }
 
 impl Declare {
-    /// Of nothing yet, by hand, and what it will name is to run.
+    /// No units, no file; units named later are to run.
     pub fn of_no_file() -> Self {
         Self {
             units: Vec::new(),
@@ -38,7 +38,7 @@ impl Declare {
 }
 
 repeatable!(Declare: "units.declare", Command, Operator, Quick => Vec<Change>,
-    "declare the units of a file; the response is what that changes");
+    "declare the units of a file; the response lists the changes");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Start {
@@ -54,7 +54,7 @@ pub struct Stop {
 
 repeatable!(Stop: "units.stop", Command, Operator, Quick => Done, "stop units");
 
-/// Sent twice, it would restart twice.
+/// A repeated request would restart twice.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Restart {
     pub names: Vec<String>,
@@ -62,17 +62,17 @@ pub struct Restart {
 
 operation!(Restart: "units.restart", Command, Operator, Quick => Done, "stop units and start them again");
 
-/// A unit that sleeps is brought back; any other is left alone.
+/// Wakes a suspended unit; does nothing to any other.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Wake {
     pub name: String,
-    /// What it is woken for, for the journal.
+    /// Why it is woken, for the journal.
     pub why: String,
 }
 
-repeatable!(Wake: "units.wake", Command, Operator, Quick => Done, "bring back a unit that sleeps");
+repeatable!(Wake: "units.wake", Command, Operator, Quick => Done, "wake a suspended unit");
 
-/// The response comes when it is true of all of them.
+/// The response comes when it is true for all of them.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Await {
     pub names: Vec<String>,
@@ -96,12 +96,12 @@ operation!(List: "units.list", Query, ReadOnly, Large => Vec<UnitView>, "list al
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Look {
-    /// All, if none is named. Names that are no unit's are left out.
+    /// All units if empty. Unknown names are left out.
     pub names: Vec<String>,
     pub depth: Depth,
-    /// Without what a table does not show.
+    /// Leave out what a table does not show.
     #[serde(default)]
     pub brief: bool,
 }
 
-operation!(Look: "units.look", Query, ReadOnly, Large => Vec<UnitLook>, "show units, and what they use");
+operation!(Look: "units.look", Query, ReadOnly, Large => Vec<UnitLook>, "show units with their resource use");

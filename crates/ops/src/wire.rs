@@ -1,4 +1,4 @@
-//! What goes over the control socket: one JSON object a line, and, once a stream is open, frames.
+//! The messages on the control socket: one JSON object per line, and frames once a stream is open.
 
 use crate::Operation;
 use schemars::JsonSchema;
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// The longest request line that is read. Larger than the kernel's own limit on arguments and environment together, so
-/// that a caller gets the kernel's error (E2BIG).
+/// The longest request line. Larger than the kernel's limit on arguments and environment together, so that a client
+/// gets the kernel's error (E2BIG).
 pub const MAX_LINE: usize = 16 << 20;
 
-/// A request as it is read. Fields that are not known here are ignored, so that a newer client is understood.
+/// A request as received. Unknown fields are ignored, so that requests of a newer client are understood.
 #[derive(Debug, Deserialize)]
 pub struct Request<'a> {
     pub id: u64,
@@ -25,17 +25,17 @@ impl<'a> Request<'a> {
         Self { id, method: Cow::Borrowed(method), params: Some(params) }
     }
 
-    /// The operation with its parameters; none are the same as `{}`. They are an object: a list would be read as its fields in
-    /// their order.
+    /// The operation with its parameters; absent parameters are the same as `{}`. They must be an object: a list
+    /// would be parsed as fields in order.
     pub fn read<O: Operation>(&self) -> Result<O, serde_json::Error> {
         let params = self.params.map_or("{}", RawValue::get);
         if !params.starts_with('{') {
-            return Err(serde::de::Error::custom("params: an object is needed"));
+            return Err(serde::de::Error::custom("params: must be an object"));
         }
         serde_json::from_str(params)
     }
 
-    /// The line that asks for an operation.
+    /// The line of a request.
     pub fn line<O: Operation>(id: u64, params: &O) -> Result<Vec<u8>, serde_json::Error> {
         #[derive(Serialize)]
         struct Line<'a, O> {
@@ -47,10 +47,10 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A response as it is read.
+/// A response as received.
 #[derive(Debug, Deserialize)]
 pub struct Response<R> {
-    /// Of the request; 0 where none could be read.
+    /// The id of the request; 0 if none could be read.
     #[serde(default)]
     pub id: u64,
     pub ok: Option<R>,
@@ -82,7 +82,7 @@ fn with_end(line: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
     Ok(line)
 }
 
-/// A refusal, with a code a program can tell apart and a message a person can use.
+/// An error: a code for programs and a message for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WireError {
     pub code: ErrorCode,
@@ -97,27 +97,27 @@ pub enum ErrorCode {
     Ambiguous,
     ShuttingDown,
     Conflict,
-    /// The run is another supervisor's.
+    /// Another supervisor owns the run.
     Elsewhere,
     RegistryFailed,
-    /// Too many callers at this moment, or too many connections of this one.
+    /// Too many requests at this moment, or too many connections of this caller.
     Busy,
     Internal,
 }
 
-/// What a frame carries: one byte of kind, four of length (little endian), then the payload.
+/// The content of a frame: one byte kind, four bytes length (little endian), then the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// Supervisor → viewer.
     Stdout,
     Stderr,
-    /// JSON: `{"from":…,"to":…}`, bytes that are no longer (or never were) kept.
+    /// JSON: `{"from":…,"to":…}`, bytes that were not kept.
     Gap,
     /// JSON: the run's result. The last frame.
     Ended,
-    /// Nothing more for now and the view does not follow. The last frame.
+    /// No more output for now, and the view does not follow. The last frame.
     Caught,
-    /// JSON `{"atMs":…}`: when the bytes that follow were written.
+    /// JSON `{"atMs":…}`: when the following bytes were written.
     Time,
     /// Viewer → supervisor.
     Input,
@@ -152,7 +152,7 @@ impl FrameKind {
         [self as u8, length[0], length[1], length[2], length[3]]
     }
 
-    /// The kind and the payload's length, or what is wrong with the header.
+    /// The kind and the payload's length, or the error in the header.
     pub fn parse(header: [u8; Self::HEADER]) -> Result<(FrameKind, usize), String> {
         let kind = *Self::ALL
             .get(header[0] as usize)
@@ -160,7 +160,7 @@ impl FrameKind {
         let length = u32::from_le_bytes([header[1], header[2], header[3], header[4]]) as usize;
         if length > Self::MAX_PAYLOAD {
             return Err(format!(
-                "a frame of {length} bytes is longer than {} bytes",
+                "a frame of {length} bytes exceeds the limit of {} bytes",
                 Self::MAX_PAYLOAD
             ));
         }

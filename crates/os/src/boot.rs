@@ -1,4 +1,4 @@
-/// Who starts services when a machine boots or its user logs in.
+/// What starts services when the machine boots or the user logs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitSystem {
     Systemd,

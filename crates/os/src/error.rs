@@ -2,7 +2,7 @@ use ostler_model::SpawnErrorKind;
 use std::io;
 use thiserror::Error;
 
-/// At which step a spawn failed.
+/// The step of a spawn that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SpawnStage {
@@ -15,11 +15,11 @@ pub enum SpawnStage {
     Directory = 6,
     Limits = 7,
     Execute = 8,
-    /// What limits it would not have it.
+    /// A limit (a cgroup or an rlimit) could not be set.
     Group = 9,
 }
 
-/// Why a program could not be started, and what would be right.
+/// Why a program could not be started. The message says how to fix it.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct SpawnError {
@@ -43,7 +43,7 @@ impl SpawnError {
             (SpawnStage::Directory, _) => (
                 SpawnErrorKind::BadDirectory,
                 format!(
-                    "cannot start in {directory:?}: {source}; give an existing folder with --cwd"
+                    "cannot start in {directory:?}: {source}; pass an existing directory with --cwd"
                 ),
             ),
             (SpawnStage::Execute, libc::ENOENT | libc::ENOTDIR) if exists => (
@@ -57,37 +57,37 @@ impl SpawnError {
             }
             (SpawnStage::Execute, libc::ENOENT | libc::ENOTDIR) => (
                 SpawnErrorKind::NotFound,
-                format!("{program:?} not found: no folder of PATH has it"),
+                format!("{program:?} not found: it is in no directory of PATH"),
             ),
             (SpawnStage::Execute, libc::EACCES | libc::ENOEXEC | libc::EISDIR) => (
                 SpawnErrorKind::NotExecutable,
                 format!(
-                    "cannot execute {program:?}: {source}; it must be a program with the x bit set"
+                    "cannot execute {program:?}: {source}; it must be a program file with the execute permission"
                 ),
             ),
             (_, libc::E2BIG) => (
                 SpawnErrorKind::TooBig,
                 format!(
-                    "cannot execute {program:?}: its arguments and environment are larger than the kernel takes"
+                    "cannot execute {program:?}: its arguments and environment exceed the kernel's limit"
                 ),
             ),
             (_, libc::EMFILE) => (
                 SpawnErrorKind::OutOfDescriptors,
                 format!(
-                    "cannot start {program:?}: out of file descriptors: the daemon may have {}; end some runs, or start it with more (ulimit -Hn)",
+                    "cannot start {program:?}: out of file descriptors: the daemon's limit is {}; end some runs, or start the daemon with a higher limit (ulimit -Hn)",
                     crate::platform::files::descriptor_limit()
                 ),
             ),
             (_, libc::ENFILE) => (
                 SpawnErrorKind::OutOfDescriptors,
                 format!(
-                    "cannot start {program:?}: the machine is out of file descriptors; end something, or raise fs.file-max"
+                    "cannot start {program:?}: the machine is out of file descriptors; end some processes, or raise fs.file-max"
                 ),
             ),
             (_, libc::EAGAIN) => (
                 SpawnErrorKind::OutOfProcesses,
                 format!(
-                    "cannot start {program:?}: out of processes; end some, or raise the limit (ulimit -u, pids.max)"
+                    "cannot start {program:?}: the process limit is reached; end some processes, or raise the limit (ulimit -u, pids.max)"
                 ),
             ),
             (_, libc::ENOMEM) => {

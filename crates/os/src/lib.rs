@@ -1,7 +1,7 @@
-//! The narrow platform interface: the only room with unsafe code, spawn, kill and wait.
+//! The platform interface: the only crate with unsafe code, spawn, kill and wait.
 //!
-//! The surface speaks of processes, scopes and terminals, not of any system's calls for them.
-//! `linux/` is one implementation of it; others stand beside it under the same names.
+//! Its API is in terms of processes, scopes and terminals, not of one system's calls. `linux/` is one implementation;
+//! other systems get modules with the same names.
 
 #[cfg(target_os = "linux")]
 #[path = "linux/mod.rs"]

@@ -1,4 +1,4 @@
-//! Doing what was decided. Each step has its own bounds, and says what it came to.
+//! Carries out a decision. Each action has its own time limit and returns its result.
 
 use crate::connection::Connector;
 use crate::nudge::{Before, Mode, NudgeRequest, Refusal, nudge};
@@ -12,7 +12,7 @@ use ostler_model::{
 };
 use std::time::Duration;
 
-/// Who speaks to the agents.
+/// The sender's name in texts to agents.
 pub const SENDER: &str = "patrol";
 pub const PING: &str = "HEALTH_CHECK: respond with any action to confirm responsiveness";
 pub const FIRST_WORDS: &str = "Begin: check your inbox and your hook for work";
@@ -22,11 +22,11 @@ const WAKE: &str = "Boot wake: you have pending work; `ostler mail check --injec
 const INTERRUPT: &str = "Boot interrupt: work is pending and no progress was seen; stop what you do and read your mail \
                          (`ostler mail check --inject`)";
 pub const LIMIT_OVER: &str = "Your usage limit is over: go on where you stopped";
-/// How long a session may take to be there.
+/// How long a session may take to start.
 const SETTLE: Duration = Duration::from_secs(40);
 const WORDS_LIFE_MS: u64 = 10 * 60_000;
 
-/// What was done, and how that went.
+/// What was done, and the result.
 #[derive(Clone, Debug)]
 pub struct Done {
     pub outcome: StepOutcome,
@@ -47,7 +47,7 @@ fn left(description: impl Into<String>) -> Done {
     Done { outcome: StepOutcome::NotNeeded(description.clone()), description }
 }
 
-/// `words` replace the usual ones.
+/// `words` replace the usual text.
 pub fn act(
     connector: &Connector,
     plan: &Plan,
@@ -71,33 +71,33 @@ pub fn act(
         Err(error) => return failed(ostler_sys::error_chain(&error)),
     }
     match decision.step {
-        Step::Nothing => done("did nothing"),
+        Step::Nothing => done("no action"),
         Step::Start => start(connector, agent, UnitAsk::Start),
         Step::Nudge if words == Some(LIMIT_OVER) => speak(LIMIT_OVER, Before::LimitOver),
         Step::Nudge => speak(CHECK_IN, Before::Nothing),
         Step::Wake => speak(WAKE, Before::Escape),
         Step::Interrupt => match look_again(connector, plan, agent) {
-            // Nothing is known of it: it may work by now.
-            Err(why) => failed(format!("it could not be looked at again: {why}")),
+            // Nothing is known about the agent: it may be working by now.
+            Err(why) => failed(format!("it could not be checked again: {why}")),
             Ok(now) => match still_interrupted(before, &now) {
                 Ok(()) => speak(INTERRUPT, Before::Interrupt),
                 Err(why) => left(why),
             },
         },
         Step::Restart => restart(connector, plan, agent, decision, before),
-        // The edges of its condition are told by the tick.
-        Step::Escalate => done("a person is asked for"),
+        // The tick sends the notifications when the condition begins and ends.
+        Step::Escalate => done("a person is notified"),
     }
 }
 
-/// What became of a message, and in words.
+/// The result of a message, as data and as text.
 pub struct NudgeReport {
     pub receipt: Receipt,
     pub refusal: Option<Refusal>,
     pub words: String,
 }
 
-/// For others that have something to say.
+/// For other callers that send a text.
 pub fn say(connector: &Connector, agent: &str, text: &str, mode: Mode) -> NudgeReport {
     let speech = NudgeRequest {
         from: SENDER,
@@ -143,9 +143,9 @@ fn speak(
         from: SENDER,
         to: &agent.name,
         text,
-        // One that hangs is never idle: to wait for that would be to wait for ever.
+        // A hung agent is never idle, so waiting for that would never end.
         mode: match before {
-            // What waits is typed when it comes to rest: a tick does not wait for that.
+            // The queued text is typed when the agent is idle; a tick does not wait for that.
             Before::Nothing if works => Mode::Queue,
             Before::Nothing => Mode::WaitIdle,
             Before::Escape | Before::Interrupt | Before::LimitOver => Mode::Immediate,
@@ -160,7 +160,7 @@ fn speak(
             match (spoken.receipt, spoken.refusal) {
                 (Receipt::Delivered, _) => Done { outcome: StepOutcome::Taken, description },
                 (Receipt::Queued, _) => done(description),
-                // Somebody is to answer or has begun to type: that says nothing about the agent.
+                // A question or a begun line says nothing about the agent's health.
                 (_, Some(Refusal::Obstacle | Refusal::NotReady)) => {
                     Done { outcome: StepOutcome::Blocked(description.clone()), description }
                 }
@@ -180,15 +180,15 @@ fn start(connector: &Connector, agent: &WatchSpec, ask: UnitAsk) -> Done {
     match begun {
         Ok(Some(view)) if view.state == UnitState::Ready => {
             let pid = view.pid.map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());
-            done(format!("it runs, pid {pid}"))
+            done(format!("running, pid {pid}"))
         }
         Ok(Some(view)) => failed(format!("it is {}: {}", view.state, view.why)),
-        Ok(None) => failed("it is no unit any more"),
+        Ok(None) => failed("the unit no longer exists"),
         Err(error) => failed(ostler_sys::error_chain(&error)),
     }
 }
 
-/// Just before something that cannot be taken back: triage may have thought about it for a minute.
+/// Called just before an action that cannot be undone: triage may have taken a minute.
 fn look_again(
     connector: &Connector,
     plan: &Plan,
@@ -200,10 +200,10 @@ fn look_again(
         observe::all(connector, &mut connection, plan, &none, Some(&agent.name), now_ms)
     });
     let sight = again.map_err(|error| ostler_sys::error_chain(&error))?.sights.into_iter().next();
-    sight.map(|sight| sight.seen).ok_or_else(|| "it is not watched any more".to_owned())
+    sight.map(|sight| sight.seen).ok_or_else(|| "it is no longer watched".to_owned())
 }
 
-/// Its screen is another one, or its heart has beaten.
+/// True if its screen or its heartbeat changed.
 fn has_moved(before: &Observation, now: &Observation) -> bool {
     let has_beaten = match (&before.heartbeat, &now.heartbeat) {
         (
@@ -218,19 +218,21 @@ fn has_moved(before: &Observation, now: &Observation) -> bool {
     has_beaten || (before.screen.is_some() && now.screen.is_some() && before.screen != now.screen)
 }
 
-/// Whether the second look still says that it hangs: else why it is left alone.
+/// Checks that the second look still shows a hang; the error is why the agent is left alone.
 fn still_interrupted(before: &Observation, now: &Observation) -> Result<(), String> {
     match &now.session {
-        SessionSeen::Alive if has_moved(before, now) => Err("it moved meanwhile".to_owned()),
+        SessionSeen::Alive if has_moved(before, now) => {
+            Err("it showed activity in the meantime".to_owned())
+        }
         SessionSeen::Alive => Ok(()),
-        SessionSeen::Unknown(why) => Err(format!("it is not known how it is: {why}")),
-        SessionSeen::Foreign => Err("its session is not one that we made".to_owned()),
-        SessionSeen::Asleep(_) => Err("it was put to sleep meanwhile".to_owned()),
-        SessionSeen::Dead | SessionSeen::AgentDead(_) => Err("it ended meanwhile".to_owned()),
+        SessionSeen::Unknown(why) => Err(format!("its state is unknown: {why}")),
+        SessionSeen::Foreign => Err("Ostler did not make its session".to_owned()),
+        SessionSeen::Asleep(_) => Err("it was suspended in the meantime".to_owned()),
+        SessionSeen::Dead | SessionSeen::AgentDead(_) => Err("it ended in the meantime".to_owned()),
     }
 }
 
-/// One that came back to life meanwhile is left alone.
+/// An agent that works again is left alone.
 fn restart(
     connector: &Connector,
     plan: &Plan,
@@ -249,7 +251,7 @@ fn restart(
     }
 }
 
-/// What is left to do of a restart, once it was looked again.
+/// What is left to do of a restart after the second look.
 #[derive(Debug, PartialEq, Eq)]
 enum Needed {
     Start,
@@ -261,16 +263,14 @@ fn still_needed(seen: &Observation, health: SessionHealth, has_moved: bool) -> N
     let nothing = |why: &str| Needed::Nothing(why.to_owned());
     match (&seen.session, health) {
         (SessionSeen::Foreign, _) => {
-            nothing("its session is not one that we made: it is not ended")
+            nothing("Ostler did not make its session, so it does not end it")
         }
-        (SessionSeen::Unknown(why), _) => {
-            Needed::Nothing(format!("it is not known how it is: {why}"))
-        }
-        (SessionSeen::Asleep(_), _) => nothing("it was put to sleep meanwhile"),
+        (SessionSeen::Unknown(why), _) => Needed::Nothing(format!("its state is unknown: {why}")),
+        (SessionSeen::Asleep(_), _) => nothing("it was suspended in the meantime"),
         (SessionSeen::Dead, _) => Needed::Start,
-        (SessionSeen::Alive, SessionHealth::AgentDead) => nothing("it came back to life meanwhile"),
+        (SessionSeen::Alive, SessionHealth::AgentDead) => nothing("it works again"),
         (SessionSeen::Alive, SessionHealth::AgentHung) if has_moved => {
-            nothing("it moved meanwhile")
+            nothing("it showed activity in the meantime")
         }
         (
             SessionSeen::Alive,
@@ -296,26 +296,29 @@ mod tests {
         .expect("an observation")
     }
 
-    /// P7: a session whose agent is dead is made anew; one that came back to life meanwhile is left alone.
+    /// P7: a session whose agent is dead is made anew. An agent that works again is left alone.
     #[test]
     fn one_that_came_back_meanwhile_is_left_alone() {
         let dead = seen(json!({"state": "agent-dead", "why": "ended"}));
         let alive = seen(json!({"state": "alive"}));
         assert_eq!(still_needed(&dead, SessionHealth::AgentDead, false), Needed::Restart);
         let left = still_needed(&alive, SessionHealth::AgentDead, false);
-        assert_eq!(left, Needed::Nothing("it came back to life meanwhile".to_owned()));
+        assert_eq!(left, Needed::Nothing("it works again".to_owned()));
         assert_eq!(still_needed(&alive, SessionHealth::AgentHung, false), Needed::Restart);
         assert!(matches!(still_needed(&alive, SessionHealth::AgentHung, true), Needed::Nothing(_)));
     }
 
-    /// P3: an interrupt needs a second look that says the same; what is not known is left alone.
+    /// P3: an interrupt needs a second look with the same result. An agent in an unknown state is left alone.
     #[test]
     fn only_one_that_still_hangs_is_interrupted() {
         let alive = seen(json!({"state": "alive"}));
         assert_eq!(still_interrupted(&alive, &alive), Ok(()));
         let mut beats = alive.clone();
         beats.heartbeat = HeartbeatSeen::At { age_ms: 1, cycle: 2, last_action: String::new() };
-        assert_eq!(still_interrupted(&alive, &beats), Err("it moved meanwhile".to_owned()));
+        assert_eq!(
+            still_interrupted(&alive, &beats),
+            Err("it showed activity in the meantime".to_owned())
+        );
         for session in [
             json!({"state": "unknown", "why": "silent"}),
             json!({"state": "foreign"}),
@@ -326,7 +329,7 @@ mod tests {
         }
     }
 
-    /// P3: what is not ours, or not known, is ended by nobody; what is gone is started.
+    /// P3: a session that is not ours, or whose state is unknown, is never ended. A missing session is started.
     #[test]
     fn what_is_not_ours_or_not_known_is_not_ended() {
         for session in [json!({"state": "foreign"}), json!({"state": "unknown", "why": "silent"})] {

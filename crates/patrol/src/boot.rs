@@ -1,7 +1,7 @@
-//! The marker that prevents a second triage, and the file that keeps the last decision.
+//! The marker that prevents a second triage, and the file with the last decision.
 //!
-//! Whoever holds the lock on the marker runs the triage; the kernel lets go of it when that process dies. A marker that
-//! somebody else's tool wrote, without our lock, counts for five minutes.
+//! The process that holds the lock on the marker runs the triage; the kernel releases the lock when that process dies.
+//! A marker of another tool, without our lock, counts for five minutes.
 
 use crate::error::PatrolError;
 use crate::files::{self, PatrolFiles, stamp};
@@ -25,7 +25,7 @@ pub struct TriageLock {
 #[derive(Debug)]
 pub enum TriageGate {
     Now(TriageLock),
-    /// One is under way.
+    /// Another triage is running.
     Running,
 }
 
@@ -37,7 +37,7 @@ pub fn begin(town: &PatrolFiles, now_ms: u64) -> Result<TriageGate, PatrolError>
     }
     let found = std::fs::metadata(&path);
     if found.as_ref().is_ok_and(|found| !found.is_file()) {
-        return Err(failed(std::io::Error::other("something that is not a file is in its place")));
+        return Err(failed(std::io::Error::other("it is not a regular file")));
     }
     let written = found.and_then(|file| file.modified());
     let is_young = written.is_ok_and(|at| {
@@ -53,7 +53,7 @@ pub fn begin(town: &PatrolFiles, now_ms: u64) -> Result<TriageGate, PatrolError>
         return Ok(TriageGate::Running);
     }
     let text = json!({ "by": OURS, "pid": std::process::id(), "started_at": stamp(now_ms) });
-    // In place: another file would not be the locked one.
+    // Write in place: a new file would not be the locked one.
     std::fs::write(&path, format!("{text}\n")).map_err(failed)?;
     Ok(TriageGate::Now(TriageLock { path, _lock: lock }))
 }
@@ -78,14 +78,14 @@ struct Status<'a> {
     degraded: bool,
 }
 
-/// A decision, mechanical or by triage: of a tick, the gravest.
+/// A decision, mechanical or by triage; of a tick, the gravest.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
     pub begun_ms: u64,
     pub target: &'a str,
     pub step: Step,
     pub reason: &'a str,
-    /// Why the decision is the mechanical one.
+    /// Why the mechanical decision was used.
     pub degraded: Option<&'a str>,
 }
 

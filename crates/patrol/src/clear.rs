@@ -1,4 +1,4 @@
-//! A person looked at an agent that we had given up on.
+//! Clears an agent's failure history after a person has looked at it.
 
 use crate::connection::Connector;
 use crate::error::PatrolError;
@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::tick::lock;
 use ostler_model::PatrolSave;
 
-/// Its crash loop, its waits and its ladder are as if they had not been.
+/// Resets the agent's crash loop, its backoff and its ladder.
 pub fn forget(connector: &Connector, plan: &Plan, agent: &str) -> Result<(), PatrolError> {
     let _lock = lock(plan)?;
     let mut connection = connector.open()?;

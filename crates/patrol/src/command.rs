@@ -1,5 +1,5 @@
-//! Commands that the patrol asks something: they are runs like any other, with a limit on their time, owned and ended
-//! as a whole by the supervisor.
+//! Runs the commands that the patrol queries. Each is an ordinary run with a timeout; the supervisor owns and ends its
+//! whole process tree.
 
 use crate::connection::Connector;
 use crate::error::PatrolError;
@@ -10,7 +10,7 @@ use ostler_model::{
 use ostler_ops::runs::{Cancel, Spawn, View, ViewFrom};
 use std::os::unix::ffi::OsStrExt;
 
-/// Who talks more has nothing to say.
+/// A command with more output than this is cancelled.
 const OUTPUT_MOST: usize = 1 << 20;
 
 #[derive(Clone, Debug)]
@@ -20,11 +20,11 @@ pub struct Question<'a> {
     pub env: Vec<(String, String)>,
     pub input: &'a [u8],
     pub timeout_ms: u64,
-    /// Under what it is found among the runs.
+    /// The session under which `ostler runs` lists it.
     pub session: &'a str,
 }
 
-/// What it came to.
+/// The result of the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandEnd {
     Ended { run: RunId, code: Option<i32>, output: Vec<u8> },
@@ -41,7 +41,7 @@ pub fn ask(connector: &Connector, question: &Question<'_>) -> Result<CommandEnd,
         let why = record.error.unwrap_or_else(|| "it could not be started".to_owned());
         return Ok(CommandEnd::NotStarted { why });
     }
-    // It may end, or close its input, before it has read everything: that is its own affair.
+    // The command may exit or close its input before it has read everything.
     let _ = client.give(&run.to_string(), question.input, true);
     collect(connector, run)
 }

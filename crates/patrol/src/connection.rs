@@ -13,16 +13,16 @@ use std::time::Duration;
 
 type Connect = Arc<dyn Fn() -> Result<Client, ClientError> + Send + Sync>;
 
-/// A response that takes longer is not waited for: a tick has to end.
+/// How long to wait for a response: a tick has to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Opens connections: one for each thread that asks.
+/// Opens connections, one for each thread that needs one.
 #[derive(Clone)]
 pub struct Connector {
     connect: Connect,
 }
 
-/// The unit that is the patrol itself.
+/// The unit of the patrol itself.
 const PATROL: &str = "patrol";
 
 pub struct Connection {
@@ -40,7 +40,7 @@ impl Connector {
         Ok(Connection { client })
     }
 
-    /// For what takes the connection over.
+    /// A bare client, for a call that takes over the connection.
     pub fn client(&self) -> Result<Client, PatrolError> {
         Ok((self.connect)()?)
     }
@@ -59,13 +59,13 @@ impl Connection {
         self.call(&Look { names, depth: Depth::Tree, brief: false })
     }
 
-    /// The process that ticks by itself, if it runs.
+    /// The pid of the patrol process, if it runs.
     pub fn patrol_pid(&mut self) -> Option<i32> {
         let look = Look { names: vec![PATROL.to_owned()], depth: Depth::None, brief: true };
         self.call(&look).ok()?.into_iter().next()?.view.pid
     }
 
-    /// What its agent calls its conversation. One that cannot be kept keeps nobody from working.
+    /// Stores the id of the agent's conversation. A failure is ignored: it must not stop the agent's work.
     pub fn learn_session(&mut self, unit: &str, session: &str) {
         let session = Some(session.to_owned());
         let _ = self.call(&agents::Session { of: unit.to_owned(), session });
@@ -79,13 +79,13 @@ impl Connection {
         Ok(self.client.ask_units(vec![name.to_owned()], ask)?)
     }
 
-    /// As it is once it is settled, one way or the other.
+    /// Returns the unit once it is settled, running or not.
     pub fn settled(&mut self, name: &str) -> Result<Option<UnitView>, PatrolError> {
         let call = Await { names: vec![name.to_owned()], until: AwaitUntil::Settled };
         Ok(self.call(&call)?.into_iter().next())
     }
 
-    /// Answers when nothing of it is left.
+    /// Returns once the unit is stopped.
     pub fn stopped(&mut self, name: &str) -> Result<(), PatrolError> {
         let call = Await { names: vec![name.to_owned()], until: AwaitUntil::Stopped };
         self.wait_longer(Duration::from_secs(120))?;
@@ -100,7 +100,7 @@ impl Connection {
         self.call(&mail::Counts {})
     }
 
-    /// The first page of what is unread.
+    /// The first page of unread mail.
     pub fn unread(&mut self, to: &str) -> Result<Vec<Mail>, PatrolError> {
         self.call(&mail::Inbox { to: to.to_owned(), unread_only: true, after: None })
     }

@@ -1,4 +1,4 @@
-//! What can go wrong on patrol.
+//! Errors of the patrol.
 
 use ostler_client::ClientError;
 use std::io;
@@ -7,28 +7,28 @@ use thiserror::Error;
 
 #[derive(Debug, Error)]
 pub enum PatrolError {
-    #[error("the supervisor cannot be asked")]
+    #[error("cannot reach the supervisor")]
     Client(#[source] Box<ClientError>),
-    #[error("the supervisor answered something else than it was asked")]
+    #[error("the supervisor sent an unexpected response")]
     Unexpected,
-    #[error("{} cannot be written", path.display())]
+    #[error("cannot write {}", path.display())]
     File {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    #[error("{} cannot be removed; as long as it is there, it is an order: remove it by hand", path.display())]
+    #[error("cannot remove {}; the order it holds stays in force until you remove the file", path.display())]
     NotRemoved {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
     #[error(
-        "another tick is under way (its lock is {}); it is done within its own bounds, try again then",
+        "another tick is running (lock {}); try again when it has finished",
         lock.display()
     )]
     Overlapping { lock: PathBuf },
-    #[error("no agent is called {name:?}; watched are: {known}")]
+    #[error("no agent named {name:?}; watched agents: {known}")]
     NoSuchAgent { name: String, known: String },
 }
 

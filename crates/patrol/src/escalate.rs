@@ -1,4 +1,4 @@
-//! Telling a person: once when a condition begins, once when it is over.
+//! Notifies a person: once when a condition begins and once when it ends.
 
 use crate::command::{self, Question};
 use crate::connection::Connector;
@@ -19,18 +19,19 @@ pub enum Edge {
 #[derive(Clone, Debug)]
 pub struct Escalation<'a> {
     pub edge: Edge,
-    /// Whom it is about; nobody where it is about the town.
+    /// The agent, or `None` if the condition concerns all agents.
     pub agent: Option<&'a str>,
-    /// A word for what is wrong, and a sentence.
+    /// A short name of the condition, then a sentence in `why`.
     pub kind: &'a str,
     pub why: &'a str,
     pub since_ms: u64,
     pub evidence: Map<String, Value>,
 }
 
-/// By mail, by the hook, and in the journal. True if somebody was told: else it is tried again at the next tick.
+/// Notifies by mail, by the hook and in the journal. True if a notification was delivered; otherwise the next tick
+/// tries again.
 pub fn notify(connector: &Connector, plan: &Plan, what: &Escalation<'_>) -> (bool, PatrolNote) {
-    let about = what.agent.unwrap_or("the town");
+    let about = what.agent.unwrap_or("all agents");
     let (subject, word) = match what.edge {
         Edge::Begins => (format!("ESCALATION: {about}: {}", what.kind), "begins"),
         Edge::Over => (format!("RESOLVED: {about}: {}", what.kind), "over"),
@@ -39,7 +40,7 @@ pub fn notify(connector: &Connector, plan: &Plan, what: &Escalation<'_>) -> (boo
     let details = serde_json::to_string_pretty(&evidence).unwrap_or_default();
     let body = format!("{}\n\n{details}\n", what.why);
     let draft = MailDraft {
-        // The same condition is one message, however often we die while we send it.
+        // The id is stable: the same condition is one message, however often this process dies while sending it.
         id: Some(id(what, word)),
         from: "patrol".to_owned(),
         to: plan.spec.overseer.clone(),
@@ -56,7 +57,7 @@ pub fn notify(connector: &Connector, plan: &Plan, what: &Escalation<'_>) -> (boo
         (Ok(()), Some(false)) => {
             format!("{subject}: mail to {}; the hook failed", plan.spec.overseer)
         }
-        (Err(error), _) => format!("{subject}: no mail could be sent: {error}"),
+        (Err(error), _) => format!("{subject}: mail could not be sent: {error}"),
     };
     let what_happened = match what.edge {
         Edge::Begins => What::Escalated,
@@ -66,12 +67,12 @@ pub fn notify(connector: &Connector, plan: &Plan, what: &Escalation<'_>) -> (boo
     (description, PatrolNote { unit, what: what_happened, why, evidence: what.evidence.clone() })
 }
 
-/// An id has small letters, digits and dashes only; whatever an agent is called, two conditions have two.
+/// An id has only lower-case letters, digits and dashes. Two conditions always have two ids.
 fn id(what: &Escalation<'_>, word: &str) -> String {
     let plain = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
     let name = what.agent.unwrap_or("town");
     let agent: String = name.chars().map(plain).take(12).collect();
-    // People name a message by the end of its id.
+    // People refer to a message by the end of its id.
     let whole = format!("{name} {} {} {word}", what.kind, what.since_ms);
     let number = stable_hash(whole.as_bytes()) as u32;
     format!("{agent}-{}-{}-{word}-{number:08x}", what.kind, what.since_ms)

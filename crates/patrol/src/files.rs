@@ -1,5 +1,5 @@
-//! The document's state files, at its paths under the town's root. They are for people and their tools: what the patrol
-//! itself remembers is in the registry. Each is written beside its place and moved there, so that nobody reads half of one.
+//! Gas Town's state files, at its paths below the patrol's root. They are for people and their tools: the patrol's own
+//! state is in the registry. Each file is written under another name and renamed, so that no reader sees half of it.
 
 use crate::error::PatrolError;
 use ostler_os::NO_WAITING;
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where things are in a town.
+/// The paths of the state files.
 #[derive(Clone, Debug)]
 pub struct PatrolFiles {
     root: PathBuf,
@@ -62,7 +62,7 @@ impl PatrolFiles {
     }
 }
 
-/// As JSON, in one piece or not at all.
+/// Writes JSON, all of it or nothing.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), PatrolError> {
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
@@ -76,13 +76,13 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PatrolError> {
     write_atomic(path, bytes, 0o600, Durability::Cached).map_err(failed)
 }
 
-/// What others wrote, as far as it is a file and not longer than this. Whatever lies there in its place, a pipe that
-/// nobody writes to for one, is an error, and nobody waits for it.
+/// Reads a file that another program may have written, if it is a regular file of at most `most` bytes. Anything else,
+/// for example a pipe without a writer, is an error and does not block.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     ostler_sys::read_regular(path, most)
 }
 
-/// Gone already is gone.
+/// A file that is already gone is not an error.
 pub fn remove(path: &Path) -> Result<(), PatrolError> {
     match std::fs::remove_file(path) {
         Err(source) if !is_gone(&source) => {
@@ -92,15 +92,15 @@ pub fn remove(path: &Path) -> Result<(), PatrolError> {
     }
 }
 
-/// Nothing is there, and nothing can be.
+/// True if the file does not exist and cannot exist.
 pub fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// More than that, and what is oldest of it goes.
+/// A longer log is renamed and a new one begins.
 const LOG_MOST: u64 = 4 << 20;
 
-/// A line of the town's log. That it cannot be written is no reason to do nothing else.
+/// Appends a line to the patrol's log. A failure is ignored: it must not stop the tick.
 pub fn log(town: &PatrolFiles, line: &str) {
     let path = town.log();
     let Some(folder) = path.parent() else { return };
@@ -119,7 +119,7 @@ pub fn log(town: &PatrolFiles, line: &str) {
     let _ = opened.and_then(|mut file| file.write_all(format!("{at} {line}\n").as_bytes()));
 }
 
-/// As the documents write a time.
+/// A time in the format of Gas Town's files.
 pub fn stamp(ms: u64) -> String {
     let at = jiff::Timestamp::from_millisecond(ms as i64).unwrap_or_default();
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -1,8 +1,8 @@
-//! `health-check`: a ping into the agent's session, and whether it did anything after it.
+//! `health-check`: sends a ping into the agent's session and waits for a reaction.
 //!
-//! Thirty seconds to answer; three times in a row no answer, and it should be killed, but not again within five minutes
-//! of the last kill. An agent that is seen to work answers by that: it is not disturbed. What is counted is in the
-//! document's file, `deacon/health-check-state.json`.
+//! The agent has 30 seconds to react. After three failures in a row it should be killed, but not again within five
+//! minutes of the last kill. An agent that is working counts as responsive and gets no ping. The counts are in Gas
+//! Town's file `deacon/health-check-state.json`.
 
 use crate::act::{PING, SENDER, say};
 use crate::connection::{Connection, Connector};
@@ -23,33 +23,33 @@ const FAILURES: u32 = 3;
 /// A program that was just started may have no prompt yet.
 const YOUNG_MS: u64 = 15_000;
 const COOLDOWN_MS: u64 = 5 * 60_000;
-/// From this much of a processor on it works: agents at an idle prompt use up to 6 %.
+/// CPU use from which an agent counts as working: agents at an idle prompt use up to 6 %.
 const BUSY_PERCENT: f64 = 15.0;
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "result")]
 pub enum Checked {
     Responsive {
         why: String,
     },
-    /// Nothing is there that could answer.
+    /// Nothing is running that could react.
     NotRunning {
         why: String,
     },
-    /// Its screen waits for a person: it is not typed into.
+    /// The screen waits for a person, so nothing is typed.
     Waiting {
         why: String,
     },
-    /// It was killed a moment ago.
+    /// The agent was killed a moment ago.
     InCooldown {
         seconds: u64,
     },
-    /// So many times in a row by now.
+    /// Failures in a row so far.
     Silent {
         failures: u32,
     },
-    /// Too often: it should be killed.
+    /// Too many failures in a row.
     ShouldBeKilled {
         failures: u32,
     },
@@ -73,7 +73,7 @@ struct Counted {
     last_updated: String,
 }
 
-/// Asks the agent, and counts. `timeout_ms` is how long it has.
+/// Checks the agent and counts the result. `timeout_ms` is how long the agent has to react.
 pub fn health_check(
     connector: &Connector,
     plan: &Plan,
@@ -96,21 +96,21 @@ pub fn health_check(
             return Ok(Checked::NotRunning { why: "it has no session".to_owned() });
         }
         SessionSeen::Asleep(why) => {
-            return Ok(Checked::NotRunning { why: format!("it sleeps: {why}") });
+            return Ok(Checked::NotRunning { why: format!("it is suspended: {why}") });
         }
         SessionSeen::Unknown(why) => return Ok(Checked::NotRunning { why: why.clone() }),
     }
     if before.busy_until_ms.is_some_and(|until| until > now_ms) {
-        return answered(&path, &agent.name, "it said that it is busy");
+        return answered(&path, &agent.name, "it reported that it is busy");
     }
     if is_working(&before) {
-        return answered(&path, &agent.name, "its processes work");
+        return answered(&path, &agent.name, "its processes use CPU");
     }
     count(&path, &agent.name, |counted, now| counted.last_ping_time = now)?;
     let description = say(connector, &agent.name, PING, Mode::Immediate);
     match (description.receipt, description.refusal) {
-        // An agent that takes a text lives.
-        (Receipt::Delivered, _) => return answered(&path, &agent.name, "it took the ping"),
+        // An agent that reads a text is alive.
+        (Receipt::Delivered, _) => return answered(&path, &agent.name, "it read the ping"),
         (_, Some(Refusal::Obstacle)) => {
             return Ok(Checked::Waiting { why: description.words });
         }
@@ -120,7 +120,7 @@ pub fn health_check(
         (_, Some(Refusal::NotReady)) if before.age_ms.is_some_and(|age| age < YOUNG_MS) => {
             return Ok(Checked::NotRunning { why: description.words });
         }
-        // Typed or not: it does not take it. It has the rest of its time to show something.
+        // Typed or not, the agent did not read the ping. It has the rest of its time to show activity.
         (Receipt::Queued | Receipt::Expired | Receipt::Refused | Receipt::NotSent, _) => {}
     }
     let deadline = ostler_os::mono_ms() + timeout_ms;
@@ -144,7 +144,7 @@ pub fn health_check(
     })
 }
 
-/// The agent was killed because of it: counted, and the cooldown begins.
+/// Records that the agent was killed after a check; the cooldown begins.
 pub fn killed(plan: &Plan, name: &str) -> Result<(), PatrolError> {
     count(&plan.town.health_checks(), name, |counted, now| {
         counted.last_force_kill_time = now;
@@ -165,7 +165,7 @@ fn look(
     seen.sights.into_iter().next().map(|sight| sight.seen).ok_or(PatrolError::Unexpected)
 }
 
-/// What shows that it heard: any of it.
+/// Any sign that the agent reacted.
 fn response(asked: &Observation, seen: &Observation) -> Option<&'static str> {
     let beat = |seen: &Observation| match &seen.heartbeat {
         HeartbeatSeen::At { age_ms, cycle, .. } => {
@@ -174,13 +174,13 @@ fn response(asked: &Observation, seen: &Observation) -> Option<&'static str> {
         HeartbeatSeen::None | HeartbeatSeen::Missing | HeartbeatSeen::Unreadable { .. } => None,
     };
     if beat(seen).is_some() && beat(seen) != beat(asked) {
-        return Some("its heart beat");
+        return Some("its heartbeat changed");
     }
     if screen::says_more(&asked.tail, &seen.tail, &format!("[from {SENDER}] {PING}")) {
         return Some("its screen changed");
     }
     if is_working(seen) {
-        return Some("its processes work");
+        return Some("its processes use CPU");
     }
     None
 }
@@ -201,12 +201,12 @@ fn answered(path: &Path, name: &str, why: &str) -> Result<Checked, PatrolError> 
 fn cooldown(known: &Agent, now_ms: u64) -> Option<u64> {
     let killed: jiff::Timestamp = known.last_force_kill_time.parse().ok()?;
     let over_ms = u64::try_from(killed.as_millisecond()).ok()? + COOLDOWN_MS;
-    // A kill in the future is a clock that was set back.
+    // A kill in the future means that the clock was set back.
     (over_ms > now_ms && over_ms - now_ms <= COOLDOWN_MS)
         .then(|| (over_ms - now_ms).div_ceil(1_000))
 }
 
-/// More was not written by us.
+/// We never write a larger file.
 const MOST: u64 = 4 << 20;
 
 fn read(path: &Path) -> Counted {
@@ -214,7 +214,7 @@ fn read(path: &Path) -> Counted {
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-/// One at a time, so that two checks at once count as two.
+/// Holds a lock, so that two checks at once count as two.
 fn count(
     path: &Path,
     name: &str,

@@ -1,4 +1,4 @@
-//! The file by which an agent shows that it lives.
+//! An agent's heartbeat file.
 
 use crate::files;
 use ostler_model::{Declared, DeclaredState, HeartbeatSeen, WatchReport};
@@ -6,12 +6,12 @@ use serde::Deserialize;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// More is no heartbeat.
+/// A larger file is not a heartbeat.
 const MOST: u64 = 64 << 10;
-/// A heartbeat may be ahead of our clock by so much.
+/// A heartbeat may be this far ahead of our clock.
 const AHEAD_MOST_MS: u64 = 60_000;
 
-/// Of the deacon, and of anybody else: what is not there is not said.
+/// The file as the deacon or another agent writes it. A missing field takes its default.
 #[derive(Debug, Deserialize)]
 struct Written {
     timestamp: jiff::Timestamp,
@@ -27,7 +27,7 @@ struct Written {
     busy_until: Option<jiff::Timestamp>,
 }
 
-/// What the file says, and what it says beside: that it is busy, or stuck.
+/// The heartbeat, and what else the file declares: that the agent is busy, or stuck.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heard {
     pub seen: HeartbeatSeen,
@@ -46,13 +46,13 @@ pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
     };
     let written: Written = match serde_json::from_slice(&text) {
         Ok(written) => written,
-        // Not written in one piece, by whoever writes it: the next look will tell.
+        // The agent may be in the middle of writing the file; the next tick reads it again.
         Err(error) => return unreadable(error.to_string()),
     };
     let ms = |at: jiff::Timestamp| u64::try_from(at.as_millisecond()).unwrap_or(0);
     let at_ms = ms(written.timestamp);
     if at_ms > now_ms.saturating_add(AHEAD_MOST_MS) {
-        // Whoever wrote it has another clock: how old it is cannot be told.
+        // The writer's clock is ahead, so the age is unknown.
         let at = files::stamp(at_ms);
         return unreadable(format!("its timestamp {at} is in the future"));
     }
@@ -63,7 +63,7 @@ pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
     });
     Heard {
         seen: HeartbeatSeen::At {
-            // A moment ahead is a clock that was just set: it is not old.
+            // A timestamp slightly ahead means that a clock was just set: the heartbeat is fresh.
             age_ms: now_ms.saturating_sub(at_ms),
             cycle: written.cycle,
             last_action: written.last_action,
@@ -80,7 +80,7 @@ pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
     }
 }
 
-/// Whatever the clock of whoever wrote it says.
+/// The file's modification time, which does not depend on the writer's clock.
 fn written_ms(path: &Path) -> Option<u64> {
     let at = std::fs::metadata(path).and_then(|file| file.modified()).ok()?;
     Some(at.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis() as u64)
@@ -114,7 +114,7 @@ mod tests {
         }
     }
 
-    /// P2: what was written by a clock that is ahead says nothing about how old it is.
+    /// P2: a timestamp from a clock that is ahead does not tell the heartbeat's age.
     #[test]
     fn a_heartbeat_from_the_future_is_unknown() {
         let received = of(r#"{"timestamp":"2026-01-02T18:36:00Z"}"#);

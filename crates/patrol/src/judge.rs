@@ -1,4 +1,4 @@
-//! From what was seen to what is to be done: the core's decision, and triage's where a signal tripped.
+//! Turns observations into decisions: the core decides, and triage is asked if a signal tripped.
 
 use crate::boot::{self, TriageGate};
 use crate::connection::{Connection, Connector};
@@ -15,29 +15,29 @@ use ostler_model::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// One agent, as far as it is judged without connection anybody.
+/// One agent, judged without triage.
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub agent: WatchSpec,
     pub sight: AgentObservation,
-    /// With what was seen folded in.
+    /// The state with the observation folded in.
     pub state: WatchState,
     pub mechanical: Decision,
 }
 
-/// Everybody, and the town, as they are now.
+/// All agents and the patrol's state, as they are now.
 pub struct Judgement {
     pub judged: Vec<Judged>,
     pub memory: PatrolMemory,
     pub town: PatrolState,
     pub orders: PatrolOrders,
-    /// Many died at once, or that is over.
+    /// The edge of a mass death: many agents died at once, or that is over.
     pub mass_death: TroubleEdge,
-    /// Tmux does not answer, or does again.
+    /// The edge of a tmux failure: tmux does not answer, or answers again.
     pub unreachable: TroubleEdge,
 }
 
-/// Looks, and lets the core decide. Nothing is done, and nothing is saved.
+/// Observes the agents and lets the core decide. It acts on nothing and saves nothing.
 pub fn judge(
     connector: &Connector,
     connection: &mut Connection,
@@ -52,7 +52,7 @@ pub fn judge(
     let policy = &plan.spec.policy;
     let mut town = memory.town.clone();
     patrol::begin_tick(&mut town, plan.spec.tick_ms, policy, now_ms);
-    // Those that are not looked at now are as they were.
+    // Agents that are not observed now keep their state.
     let mut states = memory.states.clone();
     states.retain(|name, _| plan.find(name).is_some());
     for sight in &sights {
@@ -62,7 +62,7 @@ pub fn judge(
         state.cpu.clone_from(&sight.cpu);
     }
     let mass_death = patrol::mass_death(&mut town, &states, policy, &orders, now_ms);
-    // One agent's server says nothing about those of the others.
+    // The server of one agent says nothing about the servers of the others.
     let unreachable = match only {
         None => patrol::unreachable(&mut town, unreachable.as_deref(), &orders, now_ms),
         Some(_) => TroubleEdge::None,
@@ -78,13 +78,13 @@ pub fn judge(
     Ok(Judgement { judged, memory, town, orders, mass_death, unreachable })
 }
 
-/// What would be asked of triage, and decided without it.
+/// What triage would be asked, and the decision without it.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     pub agent: String,
     pub mechanical: Decision,
-    /// The command that would be asked, or why none would be.
+    /// The command that would run, or why none would.
     #[serde(serialize_with = "either")]
     pub asks: Result<String, String>,
     pub document: Value,
@@ -97,7 +97,7 @@ fn either<S: serde::Serializer>(asks: &Result<String, String>, to: S) -> Result<
     }
 }
 
-/// Shows, and does nothing.
+/// Only shows; it changes nothing.
 pub fn would_ask(
     connector: &Connector,
     plan: &Plan,
@@ -114,7 +114,7 @@ pub fn would_ask(
     Ok(judgement.judged.iter().map(question).collect())
 }
 
-/// The command, if it is to be asked about this.
+/// The triage command, if it may be asked about this agent.
 pub fn may_ask<'a>(
     plan: &'a Plan,
     judged: &Judged,
@@ -140,15 +140,15 @@ fn document(judged: &Judged) -> Asked<'_> {
     }
 }
 
-/// What triage made of it.
+/// The result of triage.
 pub struct Heard {
     pub decision: Decision,
-    /// What the agent is to be told instead of the usual words.
+    /// The text that the agent gets instead of the usual one.
     pub message: Option<String>,
     pub note: PatrolNote,
 }
 
-/// Asks. Whatever comes of it, there is a decision.
+/// Asks triage. There is a decision in any case.
 pub fn ask(
     connector: &Connector,
     plan: &Plan,
@@ -161,8 +161,8 @@ pub fn ask(
     let begun_ms = ostler_os::wall_ms();
     let marker = match boot::begin(&plan.town, begun_ms) {
         Ok(TriageGate::Now(marker)) => Some(marker),
-        Ok(TriageGate::Running) => return degraded(judged, "a triage is under way already"),
-        // Its marker is for others: that it cannot be written keeps nobody from being judged.
+        Ok(TriageGate::Running) => return degraded(judged, "another triage is running"),
+        // The marker is for other tools: a failure to write it must not stop the judging.
         Err(_) => None,
     };
     let answered = triage::ask(connector, spec, &document(judged));
@@ -179,7 +179,7 @@ pub fn ask(
                 now_ms,
             };
             let decision = patrol::admit(&answer, &judged.mechanical, &case);
-            let description = format!("triage says {}: {}", answered.action, answered.reason);
+            let description = format!("triage answered {}: {}", answered.action, answered.reason);
             let note = note(judged, &description, json!({ "answer": answered.action }));
             Heard { decision, message: answered.message, note }
         }
@@ -191,7 +191,7 @@ pub fn ask(
 
 fn degraded(judged: &Judged, why: &str) -> Heard {
     let decision = patrol::degraded(&judged.mechanical, why);
-    let note = note(judged, &format!("{why}: the mechanical decision counts"), json!({}));
+    let note = note(judged, &format!("{why}: using the mechanical decision"), json!({}));
     Heard { decision, message: None, note }
 }
 

@@ -1,4 +1,4 @@
-//! The patrol looks at the agents of a town every tick, lets the core decide, and does what was decided through the
+//! The patrol observes the agents on every tick, lets the core decide, and carries out the decision through the
 //! supervisor's socket.
 
 mod act;
@@ -35,7 +35,7 @@ pub use plan::Plan;
 pub use report::{show_paused, show_stopped};
 pub use tick::{AgentTick, TickOptions, TickReport, note_running, tick};
 
-/// A line of the town's log.
+/// Appends a line to the patrol's log file.
 pub fn log(plan: &Plan, line: &str) {
     files::log(&plan.town, line);
 }

@@ -1,7 +1,8 @@
-//! Requests of agents to be cycled, restarted or shut down: mail to the deacon whose subject begins with `LIFECYCLE:`.
+//! Requests of agents to be cycled, restarted or shut down: mail to the deacon with a subject that begins with
+//! `LIFECYCLE:`.
 //!
-//! A request is taken out of the mailbox before it is carried out: it is carried out at most once, whatever dies in
-//! between. One that is hours old is of another time, and only told.
+//! A request is removed from the mailbox before it is carried out, so it is carried out at most once, even if a process
+//! dies in between. A request that is hours old is only reported.
 
 use crate::connection::Connection;
 use crate::error::PatrolError;
@@ -13,18 +14,18 @@ use ostler_ops::mail::Remove;
 use serde_json::{Map, Value, json};
 
 const SUBJECT: &str = "LIFECYCLE:";
-/// Who gets such mail.
+/// The mailboxes that receive such mail.
 const MAILBOXES: [&str; 3] = ["deacon", "daemon", "patrol"];
 const STALE_MS: u64 = 6 * 60 * 60_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LifecycleWish {
-    /// A fresh session: what a handoff is followed by.
+    /// A new session, for example after a handoff.
     Restart,
     Shutdown,
 }
 
-/// Carries out what is asked for. Returns what was done, for the journal.
+/// Carries out the requests. Returns what was done, for the journal.
 pub fn requests(
     connection: &mut Connection,
     plan: &Plan,
@@ -56,19 +57,19 @@ fn carry_out(connection: &mut Connection, plan: &Plan, mail: &Mail, now_ms: u64)
         evidence: evidence(mail),
     };
     if let Some(hours) = stale_h(mail.sent_at_ms, now_ms) {
-        return note(None, format!("the request of {} is {hours} h old: it is dropped", mail.from));
+        return note(None, format!("dropped the request of {}: it is {hours} h old", mail.from));
     }
     let target = named(&mail.body).unwrap_or_else(|| mail.from.clone());
     let Some(agent) = plan.find(&target) else {
         return note(
             None,
-            format!("{target:?} is not watched: the request of {} is dropped", mail.from),
+            format!("{target:?} is not watched: dropped the request of {}", mail.from),
         );
     };
     let unit = Some(agent.name.clone());
     let Some(wish) = wish(&mail.body, &mail.subject) else {
         let description = format!(
-            "the request of {} says neither cycle, restart nor shutdown: it is dropped",
+            "dropped the request of {}: it names neither cycle, restart nor shutdown",
             mail.from
         );
         return note(unit, description);
@@ -78,18 +79,18 @@ fn carry_out(connection: &mut Connection, plan: &Plan, mail: &Mail, now_ms: u64)
         LifecycleWish::Shutdown => (UnitAsk::Stop, "stopped"),
     };
     match connection.ask_unit(&agent.name, ask) {
-        Ok(()) => note(unit, format!("{word} because {} asked for it", mail.from)),
-        Err(error) => note(unit, format!("it could not be {word}: {error}")),
+        Ok(()) => note(unit, format!("{word} at the request of {}", mail.from)),
+        Err(error) => note(unit, format!("could not be {word}: {error}")),
     }
 }
 
-/// How many hours old it is, where that is too many.
+/// The request's age in hours, if it is too old.
 fn stale_h(sent_at_ms: u64, now_ms: u64) -> Option<u64> {
     let age_ms = now_ms.saturating_sub(sent_at_ms);
     (age_ms > STALE_MS).then_some(age_ms / 3_600_000)
 }
 
-/// As `{"action":"…"}`, or as a bare word in the body or the subject.
+/// From `{"action":"…"}`, or from a bare word in the body or the subject.
 fn wish(body: &str, subject: &str) -> Option<LifecycleWish> {
     let of = |word: &str| match word {
         "cycle" | "restart" => Some(LifecycleWish::Restart),

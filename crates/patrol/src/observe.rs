@@ -1,5 +1,5 @@
-//! What can be seen of the agents at this moment: one look at tmux, one at the supervisor, the files, the mail that
-//! waits. Nothing of it is stored (P8).
+//! Observes the agents: one query to tmux, one to the supervisor, the files, and the waiting mail. Nothing of it is
+//! stored (P8).
 
 use crate::act::SENDER;
 use crate::command::{self, CommandEnd, Question};
@@ -19,7 +19,7 @@ use ostler_model::{
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Lines of a screen that triage is shown.
+/// Lines of the screen that triage gets.
 const TAIL_LINES: usize = 40;
 const WORK_TIMEOUT_MS: u64 = 5_000;
 const WORK_SESSION: &str = "patrol work";
@@ -32,14 +32,14 @@ pub struct AgentObservation {
     pub cpu: Option<CpuMark>,
 }
 
-/// Everybody, at one moment.
+/// All agents at one moment.
 pub struct Snapshot {
     pub sights: Vec<AgentObservation>,
-    /// Why nothing is known of those in tmux.
+    /// Why the state of the agents in tmux is unknown.
     pub unreachable: Option<String>,
 }
 
-/// Of all agents, or of the one that is named.
+/// Observes all agents, or only the named one.
 pub fn all(
     connector: &Connector,
     connection: &mut Connection,
@@ -123,9 +123,7 @@ fn session(
     sessions: &Sessions,
 ) -> SessionSeen {
     let Some(look) = look else {
-        return SessionSeen::Unknown(
-            "the supervisor does not know it; call `ostler up`".to_owned(),
-        );
+        return SessionSeen::Unknown("the supervisor does not know it; run `ostler up`".to_owned());
     };
     match look.view.state {
         UnitState::Starting | UnitState::Stopping | UnitState::Waiting => {
@@ -155,13 +153,13 @@ fn session(
     seen
 }
 
-/// Where nothing could be looked at, it is taken to be there.
+/// Without process data, the program counts as running.
 fn has_program(agent: &WatchSpec, look: &UnitLook) -> bool {
     let Some(usage) = look.usage.as_ref().filter(|usage| !usage.tree.is_empty()) else {
         return true;
     };
     usage.tree.iter().any(|process| {
-        // `node --some=option /usr/bin/claude` is claude.
+        // `node --some=option /usr/bin/claude` counts as claude.
         let is_option = |word: &&str| word.starts_with('-');
         let words = process.command.split_whitespace();
         let mut words = words.filter(|word| !is_option(word)).take(2);
@@ -183,11 +181,11 @@ fn screen_of(
     if plan.seats.contains_key(&agent.name) {
         return sessions.screen_of(&agent.name);
     }
-    // One that has no terminal has no screen.
+    // An agent without a terminal has no screen.
     connection.screen(record?.run_id.to_string()).ok()
 }
 
-/// Since the last tick; since its start, if this is the first that sees this run.
+/// CPU use since the last tick, or since the run's start if this is its first observation.
 fn cpu(look: Option<&UnitLook>, state: &WatchState, now_ms: u64) -> (Option<f64>, Option<CpuMark>) {
     let Some((run, usage)) = look.and_then(|look| Some((look.view.run_id?, look.usage.as_ref()?)))
     else {
@@ -219,13 +217,13 @@ fn dead_age(look: Option<&UnitLook>, session: &SessionSeen, now_ms: u64) -> Opti
     Some(now_ms.saturating_sub(end.at_ms))
 }
 
-/// It left a handoff for its successor, which is not there yet.
+/// True if it left a handoff for its successor, which has not started yet.
 fn left_word(connection: &mut Connection, agent: &WatchSpec) -> bool {
     let mails = connection.unread(&agent.name).unwrap_or_default();
     mails.iter().any(|mail| mail.kind == MailKind::Handoff)
 }
 
-/// Since it last took a text that was typed into it.
+/// The time since the agent last read a text that was typed into it.
 fn taken_age(
     agent: &WatchSpec,
     nudges: &Result<Vec<Nudge>, PatrolError>,
@@ -239,7 +237,7 @@ fn taken_age(
     taken.map(|nudge| now_ms.saturating_sub(nudge.receipt_at_ms)).min()
 }
 
-/// What the patrol itself has sent is no work.
+/// Messages from the patrol itself do not count as work.
 fn pending(
     agent: &WatchSpec,
     waiting: &Result<Vec<Waiting>, PatrolError>,
@@ -268,7 +266,7 @@ fn pending(
     }
 }
 
-/// Whether there is work, by those that can be asked: all at once, because each may take its time.
+/// Runs the work commands of all agents at once, because each may be slow.
 fn works(
     connector: &Connector,
     plan: &Plan,
@@ -283,7 +281,7 @@ fn works(
                 (name, scope.spawn(move || is_there_work(connector, plan, argv, env)))
             })
             .collect();
-        let lost = || Err("it could not be asked".to_owned());
+        let lost = || Err("its work command could not be run".to_owned());
         asked
             .into_iter()
             .map(|(name, asked)| (name, asked.join().unwrap_or_else(|_| lost())))
@@ -309,14 +307,14 @@ fn is_there_work(
         Ok(CommandEnd::Ended { code: Some(0), .. }) => Ok(true),
         Ok(CommandEnd::Ended { code: Some(1), .. }) => Ok(false),
         Ok(CommandEnd::Ended { code, .. }) => Err(match code {
-            Some(code) => format!("its work command ended with {code}"),
-            None => "its work command was ended by a signal".to_owned(),
+            Some(code) => format!("its work command exited with code {code}"),
+            None => "its work command was killed by a signal".to_owned(),
         }),
         Ok(CommandEnd::TimedOut { .. }) => {
             let most = Duration::from_millis(WORK_TIMEOUT_MS);
-            Err(format!("its work command gave no answer within {} s", most.as_secs()))
+            Err(format!("its work command did not finish within {} s", most.as_secs()))
         }
-        Ok(CommandEnd::TooMuch { .. }) => Err("its work command answered too much".to_owned()),
+        Ok(CommandEnd::TooMuch { .. }) => Err("its work command wrote too much output".to_owned()),
         Ok(CommandEnd::NotStarted { why }) => {
             Err(format!("its work command could not be started: {why}"))
         }

@@ -1,4 +1,4 @@
-//! What people ordered for the whole town: by our verbs, or by the files that their other tools write.
+//! Orders for all agents: given by our commands, or by the files that Gas Town's tools write.
 
 use crate::connection::Connection;
 use crate::error::PatrolError;
@@ -20,24 +20,24 @@ struct Paused {
     paused_at: Option<jiff::Timestamp>,
 }
 
-/// For a town at this place, now.
+/// The orders in force now for the patrol at `root`.
 pub fn orders_in_force(root: &str, given: &PatrolOrders) -> PatrolOrders {
     in_force(&PatrolFiles::at(root), given, ostler_os::wall_ms())
 }
 
-/// Why nothing is done now, though it was decided: somebody gave an order since the tick began.
+/// Why nothing may be done now: a person gave an order after the tick began.
 pub fn held(connection: &mut Connection, plan: &Plan) -> Result<Option<&'static str>, PatrolError> {
     let given = connection.memory()?.orders;
     let orders = in_force(&plan.town, &given, ostler_os::wall_ms());
     Ok(match (&orders.stopped, &orders.paused) {
-        (Some(_), _) => Some("the town was stopped meanwhile"),
-        (None, Some(_)) => Some("the patrol was paused meanwhile"),
+        (Some(_), _) => Some("all agents were stopped in the meantime"),
+        (None, Some(_)) => Some("the patrol was paused in the meantime"),
         (None, None) => None,
     })
 }
 
-/// Those that were given to us, and those that lie there as files. A file that cannot be read as what it should be still
-/// means what its being there means.
+/// The orders given to us, and those that exist as files. A file that cannot be parsed is still an order, because it
+/// exists.
 pub fn in_force(town: &PatrolFiles, given: &PatrolOrders, now_ms: u64) -> PatrolOrders {
     let mut orders = given.clone();
     if orders.stopped.is_none()
@@ -72,7 +72,7 @@ pub fn in_force(town: &PatrolFiles, given: &PatrolOrders, now_ms: u64) -> Patrol
     orders
 }
 
-/// More is no order that anybody can read.
+/// A larger file is not read, but still counts as an order.
 const MOST: u64 = 64 << 10;
 
 fn lies_there(path: &Path) -> Option<String> {

@@ -1,4 +1,4 @@
-//! What is on patrol: the town, and who is watched in it and how.
+//! The patrol's configuration: its root, and which agents it watches and how.
 
 use crate::error::PatrolError;
 use crate::files::{self, PatrolFiles};
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The file as it is now.
+/// The current configuration.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub spec: PatrolSpec,
     pub town: PatrolFiles,
-    /// Where each agent's session is, of those that live in tmux.
+    /// The tmux session of each agent that runs in tmux.
     pub seats: BTreeMap<String, TmuxSpec>,
-    /// Of the home: by it our sessions are told from others'.
+    /// The home's instance id, by which Ostler recognises its own sessions.
     pub instance: String,
     pub home: PathBuf,
 }
 
-/// What is kept of it, for when the file cannot be read.
+/// The saved copy, used when the configuration file cannot be read.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     spec: PatrolSpec,
@@ -33,7 +33,7 @@ fn kept_in(home: &Path) -> PathBuf {
 }
 
 impl Plan {
-    /// Written only where it is another one. A full disk keeps nobody from being looked at.
+    /// Writes the copy if it changed. A full disk must not stop the patrol.
     pub fn keep(&self) {
         let kept = Kept { spec: self.spec.clone(), seats: self.seats.clone() };
         let text = serde_json::to_vec(&kept).unwrap_or_default();
@@ -44,7 +44,7 @@ impl Plan {
         let _ = files::write(&path, &text);
     }
 
-    /// As it was when the file could last be read.
+    /// The configuration as it was when the file could last be read.
     pub fn kept(home: &Path, instance: String) -> Option<Self> {
         let text = files::read(&kept_in(home), KEPT_MOST).ok()?;
         let Kept { spec, seats } = serde_json::from_slice(&text).ok()?;
@@ -59,7 +59,7 @@ impl Plan {
 
     pub fn new(spec: PatrolSpec, units: &[UnitSpec], instance: String, home: PathBuf) -> Self {
         let pane_slot = |unit: &UnitSpec| {
-            // Where there is no tmux, it lives on a terminal of ours.
+            // Without tmux, the agent runs on a pty of the supervisor.
             let tmux = unit.tmux.as_deref().filter(|_| unit.backend == Backend::Tmux)?.clone();
             spec.agents
                 .iter()
@@ -70,7 +70,7 @@ impl Plan {
         Self { town: PatrolFiles::at(&spec.root), spec, seats, instance, home }
     }
 
-    /// By its name, its session, or its place in a rig.
+    /// Finds an agent by its name, its session, or its place in a project (`PROJECT/ROLE`).
     pub fn find(&self, name: &str) -> Option<&WatchSpec> {
         let name = name.trim_end_matches('/');
         let is_called = |agent: &&WatchSpec| agent.name == name;
@@ -78,7 +78,7 @@ impl Plan {
             let in_rig = agent.rig.as_ref().map(|rig| format!("{rig}/{}", agent.role));
             agent.session == name || in_rig.as_deref() == Some(name)
         };
-        // A session may be called as somebody else is.
+        // A name comes first: a session may have the name of another agent.
         let agents = &self.spec.agents;
         agents.iter().find(is_called).or_else(|| agents.iter().find(is_it))
     }

@@ -1,4 +1,4 @@
-//! What a tick leaves for people: the document's files.
+//! Gas Town's state files, which each tick writes for people and their tools.
 
 use crate::error::PatrolError;
 use crate::files::{self, stamp};
@@ -6,8 +6,8 @@ use crate::plan::Plan;
 use ostler_model::{Order, PatrolMemory};
 use serde_json::{Map, Value, json};
 
-/// Written after each tick. One that cannot be written keeps no other from being written. The files that are orders are
-/// not among them: whoever gives or lifts one during a tick would find it undone.
+/// Written after each tick. If one file cannot be written, the other is still written. The order files are not among
+/// them: a tick would undo an order that a person gives or lifts meanwhile.
 pub fn write(
     plan: &Plan,
     memory: &PatrolMemory,
@@ -43,7 +43,7 @@ pub fn write(
     first.into_iter().collect()
 }
 
-/// A person's order to pause, as the file that their other tools know; or that there is none.
+/// Writes the order to pause to the file that Gas Town's tools read, or removes the file.
 pub fn show_paused(plan: &Plan, order: Option<&Order>) -> Result<(), PatrolError> {
     let path = plan.town.paused();
     let Some(order) = order else { return files::remove(&path) };

@@ -1,8 +1,8 @@
-//! What is on a screen, as a number that changes when something happens there.
+//! Reduces a screen to a number that changes when the content changes.
 
 use ostler_model::StableHasher;
 
-/// Digits and the glyphs of spinners are left out: a clock that ticks beside a program that hangs is no progress.
+/// Digits and spinner characters are left out: a ticking clock next to a hung program is not progress.
 pub fn digest(lines: &[String]) -> u64 {
     let mut hasher = StableHasher::default();
     for line in lines {
@@ -20,30 +20,29 @@ pub fn digest(lines: &[String]) -> u64 {
     hasher.finish_64()
 }
 
-/// What stands there, without room and without what ticks.
+/// The text without whitespace and without characters that tick.
 pub fn letters(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !is_ticking(*c)).collect()
 }
 
-/// Whether something is there now that was not there before, beside the words that were typed: of those, one copy is
-/// their echo.
+/// True if `now` has more than `before`, apart from one copy of the typed text, which is its echo.
 pub fn says_more(before: &str, now: &str, typed: &str) -> bool {
     let (before, now, typed) = (letters(before), letters(now), letters(typed));
     let rest = now.replacen(&typed, "", 1);
-    // What scrolled away at the top is nothing new.
+    // Lines that scrolled off the top are not new.
     !before.ends_with(&rest)
 }
 
 fn is_ticking(c: char) -> bool {
     c.is_ascii_digit()
         || matches!(c, '|' | '/' | '-' | '\\' | '*' | '·' | '•' | '.' | '…')
-        // Braille patterns, and the stars that programs turn.
+        // Braille patterns, and the stars of spinners.
         || ('\u{2800}'..='\u{28ff}').contains(&c)
         || ('\u{2720}'..='\u{274b}').contains(&c)
         || ('\u{25d0}'..='\u{25f7}').contains(&c)
 }
 
-/// The last lines that have something in them, for whoever is asked what to do.
+/// The last non-blank lines, at most `most`, for triage.
 pub fn tail(lines: &[String], most: usize) -> String {
     let end = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1);
     lines[end.saturating_sub(most)..end]

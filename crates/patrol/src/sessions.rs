@@ -1,4 +1,4 @@
-//! The sessions of the agents that live in tmux: for each server one listing and one look at all screens.
+//! The tmux sessions of agents: one listing per server, and one capture of all screens.
 
 use crate::plan::Plan;
 use ostler_model::ScreenText;
@@ -6,7 +6,7 @@ use ostler_model::{SessionSeen, TmuxSpec, WatchSpec};
 use ostler_tmux::{Listing, Pane, Server, capture, list};
 use std::collections::BTreeMap;
 
-/// What every server has, or why that is not known.
+/// The listing of each server, or why it is unknown.
 #[derive(Debug, Default)]
 pub struct Sessions {
     listings: BTreeMap<String, Result<Listing, String>>,
@@ -43,7 +43,7 @@ pub fn look(plan: &Plan, agents: &[&WatchSpec]) -> Sessions {
     sessions
 }
 
-/// The agent's own; of a session that is not ours, its first.
+/// The agent's own pane; in a session that is not ours, the first pane.
 fn pane_of<'a>(plan: &Plan, listing: &'a Listing, agent: &WatchSpec) -> Option<&'a Pane> {
     let own = listing.seats().find(|pane| pane.is_marked_for(&plan.instance, &agent.name));
     own.or_else(|| listing.panes.iter().find(|pane| pane.session == agent.session))
@@ -60,35 +60,35 @@ impl Sessions {
         let listing = match self.listings.get(&pane_slot.socket) {
             Some(Ok(listing)) => listing,
             Some(Err(why)) => return SessionSeen::Unknown(why.clone()),
-            None => return SessionSeen::Unknown("its server was not looked at".to_owned()),
+            None => return SessionSeen::Unknown("its tmux server was not listed".to_owned()),
         };
         let own = listing.seats().find(|pane| pane.is_marked_for(instance, &agent.name));
         match own {
             Some(pane) if pane.is_dead => {
                 let how = match (pane.exit_code, pane.exit_signal) {
                     (_, Some(signal)) => format!("signal {signal} ended its program"),
-                    (Some(code), None) => format!("its program ended with {code}"),
-                    (None, None) => "its program has ended".to_owned(),
+                    (Some(code), None) => format!("its program exited with code {code}"),
+                    (None, None) => "its program has exited".to_owned(),
                 };
                 SessionSeen::AgentDead(how)
             }
-            // A session that nobody keeps: its run is over.
+            // The session exists, but its run is over.
             Some(_) if !is_running => {
-                SessionSeen::AgentDead("its session is there, and its run is over".to_owned())
+                SessionSeen::AgentDead("its session exists, but its run is over".to_owned())
             }
             Some(_) => SessionSeen::Alive,
             None if listing.panes.iter().any(|pane| pane.session == pane_slot.session) => {
                 SessionSeen::Foreign
             }
-            // Its run ends with its session: either it is just ending, or tmux does not tell all that it has.
+            // A run ends with its session: either it is just ending, or tmux's list is incomplete.
             None if is_running => SessionSeen::Unknown(
-                "tmux knows no session of it, but its run is not over".to_owned(),
+                "tmux lists no session of it, but its run is not over".to_owned(),
             ),
             None => SessionSeen::Dead,
         }
     }
 
-    /// Why a server could not be asked, if one could not.
+    /// Why a server could not be queried, if one could not.
     pub fn unreachable(&self) -> Option<String> {
         self.listings.values().find_map(|listing| listing.as_ref().err().cloned())
     }

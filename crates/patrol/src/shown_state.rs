@@ -1,4 +1,4 @@
-//! What a screen says of the agent on it, for the patrol.
+//! What the screen shows about the agent, for the patrol.
 
 use crate::nudge::Agent;
 use crate::screen::digest;
@@ -7,10 +7,10 @@ use ostler_agents::{AfterKey, Judged, Profile};
 use ostler_model::ScreenText;
 use ostler_model::{AgentSeen, AgentState};
 
-/// One look at a screen.
+/// The result of one look at a screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Another number when something new is on the screen.
+    /// Changes when something new is on the screen.
     pub digest: u64,
     pub agent: Option<AgentSeen>,
     pub is_begun: bool,
@@ -42,8 +42,8 @@ fn known(agent: &Agent, screen: &ScreenText) -> Shown {
     }
 }
 
-/// The lines without what a person types and without those that only show that it works. Of the latter the number of
-/// tokens is kept: it grows only when something comes from the model.
+/// The lines without typed input and without those that only show that the agent is working. Of the latter the token
+/// count is kept: it grows only when the model sends something.
 fn still(profile: &Profile, judged: &Judged, screen: &ScreenText) -> Vec<String> {
     let is_typed = |row: usize| {
         judged.input.as_ref().is_some_and(|input| (input.top..=input.bottom).contains(&row))
@@ -53,7 +53,7 @@ fn still(profile: &Profile, judged: &Judged, screen: &ScreenText) -> Vec<String>
     lines.map(|(_, line)| if is_busy(line) { tokens(line) } else { line.clone() }).collect()
 }
 
-/// `12.3k tokens` in letters, because digits do not count as a change.
+/// The number in `12.3k tokens`, in letters, because digits do not count as a change.
 fn tokens(line: &str) -> String {
     let Some((before, _)) = line.split_once(" tokens") else { return String::new() };
     let number = before.rsplit(' ').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Agents that somebody asked for: started at the next tick, and told their first message when they are there.
+//! Agents that an operator or agent requested: they start at the next tick and then get their first message.
 
 use crate::act::{FIRST_WORDS, say};
 use crate::connection::{Connection, Connector};
@@ -12,12 +12,12 @@ use ostler_ops::patrol::Order;
 use serde_json::Map;
 use std::time::Duration;
 
-/// Not all at once: each start costs memory and time.
+/// Starts per tick at most: each start costs memory and time.
 const MOST_A_TICK: usize = 3;
 const STALE_MS: u64 = 6 * 60 * 60_000;
 const SETTLE: Duration = Duration::from_secs(30);
 
-/// Starts those that wait. Each is taken off the list before it is started: it is started at most once.
+/// Starts the requested agents. Each one leaves the list before it is started, so it is started at most once.
 pub fn pending(
     connector: &Connector,
     connection: &mut Connection,
@@ -31,7 +31,7 @@ pub fn pending(
     let (now, later) = orders.spawns.split_at(orders.spawns.len().min(MOST_A_TICK));
     let rest = PatrolOrders { spawns: later.to_vec(), ..orders.clone() };
     if connection.call(&Order { seen: orders.clone(), now: rest }).is_err() {
-        // Somebody gave another order meanwhile: at the next tick, then.
+        // Another order came in the meantime: try again at the next tick.
         return Ok(Vec::new());
     }
     Ok(now.iter().map(|spawn| begin(connector, connection, plan, spawn, now_ms)).collect())
@@ -51,30 +51,30 @@ fn begin(
         evidence: Map::new(),
     };
     if now_ms.saturating_sub(spawn.asked_at_ms) > STALE_MS {
-        return note(format!("the wish to start {} is hours old: it is dropped", spawn.agent));
+        return note(format!("dropped the request to start {}: it is hours old", spawn.agent));
     }
     if let Ok(Some(why)) = orders::held(connection, plan) {
-        return note(format!("it is not started: {why}; ask for it again"));
+        return note(format!("not started: {why}; request it again"));
     }
     let Some(agent) = plan.find(&spawn.agent) else {
-        return note(format!("{:?} is not watched: it is not started", spawn.agent));
+        return note(format!("not started: {:?} is not watched", spawn.agent));
     };
     if let Err(error) = connection.ask_unit(&agent.name, UnitAsk::Start) {
-        return note(format!("it could not be started: {error}"));
+        return note(format!("could not be started: {error}"));
     }
     let _ = connection.wait_longer(SETTLE);
     match connection.settled(&agent.name) {
         Ok(Some(view)) if view.state == UnitState::Ready => {}
         Ok(Some(view)) => {
-            return note(format!("it was asked for, and is {}: {}", view.state, view.why));
+            return note(format!("requested, but it is {}: {}", view.state, view.why));
         }
-        Ok(None) => return note("it was asked for, and is no unit any more".to_owned()),
+        Ok(None) => return note("requested, but the unit no longer exists".to_owned()),
         Err(error) => {
-            return note(format!("it was asked for; whether it runs is not known: {error}"));
+            return note(format!("requested; it is unknown whether it runs: {error}"));
         }
     }
     let words = if spawn.message.is_empty() { FIRST_WORDS } else { &spawn.message };
-    // Its prompt may take a while: until it is there, the message waits.
+    // The prompt may take a while to appear; until then the message waits.
     let description = say(connector, &agent.name, words, Mode::WaitIdle);
-    note(format!("it was asked for and started; {}", description.words))
+    note(format!("requested and started; {}", description.words))
 }

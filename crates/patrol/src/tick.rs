@@ -1,15 +1,15 @@
-//! One tick: everybody is looked at and judged; what is to be done is done, each on a thread of its own, so that a slow
-//! step delays no other; then it is remembered and told.
+//! One tick of the patrol. It observes and judges all agents, then carries out the decisions. Each action runs on its
+//! own thread, so that a slow action delays no other. Then the tick saves its state and reports.
 //!
 //! ```text
-//!   lock ─► look at all ─► core decides ─┬─► triage, act        one thread an agent that needs it
+//!   lock ─► observe all ─► core decides ─┬─► triage, act        one thread per agent that needs action
 //!                                        ├─► pending spawns
 //!                                        └─► lifecycle requests
 //!                                            all joined ─► save ─► journal, files ─► unlock
 //! ```
 //!
-//! Every step is bounded by itself: tmux answers within its limit or is unknown, a command has its timeout, a session its
-//! time to settle. Two ticks never overlap: the second finds the lock taken.
+//! Every step has its own time limit: tmux answers within its limit or its state counts as unknown, a command has its
+//! timeout, a session has its time to settle. Two ticks never overlap: the second one finds the lock taken.
 
 use crate::act::{self, Done};
 use crate::boot;
@@ -32,18 +32,18 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// How long a tick by hand waits for the one that is under way.
+/// How long a manual tick waits for a running tick to finish.
 const LOCK_PATIENCE_MS: u64 = 5_000;
 const LOCK_STEP: Duration = Duration::from_millis(20);
 
-/// Which part of it, and how.
+/// Which part of the tick runs, and how.
 #[derive(Clone, Debug, Default)]
 pub struct TickOptions {
-    /// This agent alone.
+    /// Only this agent.
     pub only: Option<String>,
-    /// Nobody is asked.
+    /// Do not ask triage.
     pub is_degraded: bool,
-    /// Agents are judged and acted on; nothing else of a tick is done.
+    /// Judge agents and act on them, but skip the rest of the tick.
     pub is_triage_alone: bool,
 }
 
@@ -54,23 +54,23 @@ pub struct TickReport {
     pub took_ms: u64,
     pub tmux_processes: u64,
     pub agents: Vec<AgentTick>,
-    /// What else was done.
+    /// Other actions of this tick.
     pub others: Vec<String>,
 }
 
-/// What a tick came to for one agent.
+/// The result of a tick for one agent.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentTick {
     pub agent: String,
     pub decision: Decision,
     pub outcome: String,
-    /// It is the same as at the tick before.
+    /// The decision is the same as at the previous tick.
     pub is_repeated: bool,
 }
 
 impl AgentTick {
-    /// Something was done, or found that was not so before.
+    /// True if the tick did something, or the decision changed.
     pub fn is_news(&self) -> bool {
         !self.is_repeated
     }
@@ -78,13 +78,13 @@ impl AgentTick {
     pub fn description(&self) -> String {
         let Decision { step, reason, .. } = &self.decision;
         match step {
-            Step::Nothing => format!("{}: nothing: {reason}", self.agent),
-            _ => format!("{}: {step}: {reason} {}", self.agent, sentence(&self.outcome)),
+            Step::Nothing => format!("{}: no action ({reason})", self.agent),
+            _ => format!("{}: {step} ({reason}): {}", self.agent, sentence(&self.outcome)),
         }
     }
 }
 
-/// With a capital letter and a stop.
+/// Makes `text` a sentence: a capital letter first, a full stop last.
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
@@ -92,7 +92,7 @@ fn sentence(text: &str) -> String {
     format!("{first}{}{stop}", chars.as_str())
 }
 
-/// What one thread came back with.
+/// The result of one agent's thread.
 struct Dealt {
     name: String,
     state: WatchState,
@@ -114,7 +114,7 @@ pub fn tick(
     let Judgement { judged, mut memory, mut town, orders, mass_death, unreachable } =
         judge::judge(connector, &mut connection, plan, how.only.as_deref(), now_ms)?;
     if how.is_triage_alone {
-        // It was no tick: silence is measured from the last one.
+        // This is not a real tick: silence is measured from the last real one.
         town.ticks = memory.town.ticks;
         town.last_tick_ms = memory.town.last_tick_ms;
     }
@@ -152,8 +152,8 @@ pub fn tick(
         for step in [spawned, requests].into_iter().flatten() {
             match step.join() {
                 Ok(Ok(done)) => notes.extend(done),
-                Ok(Err(error)) => others.push(format!("a step of the tick failed: {error}")),
-                Err(_) => others.push("a step of the tick failed".to_owned()),
+                Ok(Err(error)) => others.push(format!("part of the tick failed: {error}")),
+                Err(_) => others.push("part of the tick failed".to_owned()),
             }
         }
     });
@@ -195,7 +195,7 @@ pub fn tick(
     })
 }
 
-/// The document's status file has the gravest decision of the tick, by whoever it was made.
+/// Gas Town's status file holds the gravest decision of the tick, mechanical or by triage.
 fn write_status(plan: &Plan, agents: &[AgentTick], begun_ms: u64) -> Result<(), PatrolError> {
     let Some(gravest) = agents.iter().rev().max_by_key(|tick| tick.decision.step) else {
         return Ok(());
@@ -210,7 +210,7 @@ fn write_status(plan: &Plan, agents: &[AgentTick], begun_ms: u64) -> Result<(), 
     boot::write_status(&plan.town, ostler_os::wall_ms(), &report)
 }
 
-/// By its pid file and log the document's reader knows that somebody is on patrol.
+/// Writes the pid file by which Gas Town's tools see that a patrol runs.
 pub fn note_running(plan: &Plan) {
     let _ = files::write(&plan.town.pid(), format!("{}\n", std::process::id()).as_bytes());
 }
@@ -239,9 +239,9 @@ fn is_quiet(judged: &Judged) -> bool {
     judged.mechanical.step == Step::Nothing && !has_waiting_nudges(judged)
 }
 
-/// Nothing is done, and that is remembered as such.
+/// Records that the tick does nothing for this agent.
 fn quiet(plan: &Plan, judged: &Judged, now_ms: u64) -> Dealt {
-    let done = Done { outcome: StepOutcome::Done, description: "did nothing".to_owned() };
+    let done = Done { outcome: StepOutcome::Done, description: "no action".to_owned() };
     finish(plan, judged, judged.state.clone(), judged.mechanical.clone(), done, Vec::new(), now_ms)
 }
 
@@ -287,11 +287,11 @@ fn deal(
     };
     if decision.step == Step::Nothing && has_waiting_nudges(judged) {
         done.description = match deliver_waiting(connector, &judged.agent.name, Patience::None) {
-            Ok(typed) => format!("{} of its messages that waited were dealt with", typed.len()),
-            Err(error) => format!("its messages still wait: {error}"),
+            Ok(typed) => format!("handled {} queued messages", typed.len()),
+            Err(error) => format!("its messages stay queued: {error}"),
         };
     }
-    // What was typed is on the screen by now: what comes later is the agent's own.
+    // The screen shows the typed text by now, so any later change comes from the agent.
     let done_ms = ostler_os::wall_ms().max(now_ms);
     finish(plan, judged, state, decision, done, notes, done_ms)
 }
@@ -311,7 +311,7 @@ fn finish(
             last.step == Step::Nothing && gist(&last.reason) == gist(&decision.reason)
         });
     let seen = judged.sight.seen.clone();
-    // An escalation is done when a person was told.
+    // An escalation counts as done only after a person is notified.
     if decision.step != Step::Escalate {
         patrol::acted(&mut state, &decision, &done.outcome, &seen, &plan.spec.policy, now_ms);
     }
@@ -319,8 +319,8 @@ fn finish(
         let what =
             if decision.step == Step::Nothing { What::PatrolDecided } else { What::PatrolActed };
         let why = match decision.step {
-            Step::Nothing => format!("nothing was done: {}", decision.reason),
-            step => format!("{step}: {} {}", decision.reason, sentence(&done.description)),
+            Step::Nothing => format!("no action ({})", decision.reason),
+            step => format!("{step} ({}): {}", decision.reason, sentence(&done.description)),
         };
         notes.push(PatrolNote {
             unit: Some(judged.agent.name.clone()),
@@ -334,7 +334,7 @@ fn finish(
     Dealt { name: agent, state, tick, notes, seen }
 }
 
-/// A reason without its times: that a wait has become shorter is no news.
+/// A reason without its times: a shorter remaining wait is not a change.
 fn gist(reason: &str) -> Vec<&str> {
     let is_time = |word: &str| {
         let word = word.trim_end_matches([',', '.', ';']);
@@ -343,7 +343,7 @@ fn gist(reason: &str) -> Vec<&str> {
     reason.split_whitespace().filter(|word| !is_time(word)).collect()
 }
 
-/// Everything that went into it, so that it can be understood later.
+/// All inputs of the decision, so that a reader of the journal can understand it later.
 fn evidence(judged: &Judged, decision: &Decision) -> Map<String, Value> {
     let mut evidence = decision.evidence.clone();
     let by = serde_json::to_value(&decision.by).unwrap_or_default();
@@ -353,8 +353,8 @@ fn evidence(judged: &Judged, decision: &Decision) -> Map<String, Value> {
     evidence
 }
 
-/// A person is told when a condition begins and when it is over, of all of them at once: a hook may take its time.
-/// What could not be told is told at the next tick.
+/// Notifies a person when a condition begins and when it ends. All notifications run at once, because a hook may be
+/// slow. A notification that fails is repeated at the next tick.
 fn print_all(
     connector: &Connector,
     plan: &Plan,

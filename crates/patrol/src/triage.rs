@@ -1,8 +1,8 @@
-//! Connection a command what to do about an agent.
+//! Asks a triage command what to do about an agent.
 //!
-//! It is a fresh process each time, in a session of its own. It gets one JSON document on its standard input (described by
-//! `docs/triage-observation.schema.json`) and answers with one (`docs/triage-decision.schema.json`). Whatever else it does,
-//! the mechanical decision stands, and is marked as degraded.
+//! The command is a new process each time, in a session of its own. It reads one JSON document from its standard input
+//! (`docs/triage-observation.schema.json`) and writes one decision (`docs/triage-decision.schema.json`). If its answer
+//! is not valid, the mechanical decision stands and is marked as degraded.
 
 use crate::command::{self, CommandEnd, Question};
 use crate::connection::Connector;
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 
 pub const VERSION: u32 = 1;
 
-/// What it is asked.
+/// The document that the command reads.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Asked<'a> {
     pub version: u32,
     pub agent: &'a WatchSpec,
     pub observation: &'a Observation,
-    /// What happens if it has nothing to say.
+    /// The decision that applies without an answer.
     pub mechanical: &'a Decision,
-    /// What was done for this agent lately, the newest first.
+    /// The latest actions for this agent, the newest first.
     pub recent: &'a [Acted],
-    /// What it may answer.
+    /// The allowed answers.
     pub actions: &'a [Step],
 }
 
@@ -36,19 +36,19 @@ pub const ACTIONS: &[Step] = &[
     Step::Escalate,
 ];
 
-/// What it answers.
+/// The document that the command writes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answered {
     pub action: Step,
     #[serde(default)]
     pub reason: String,
-    /// What an agent is told instead of the usual words.
+    /// The text that the agent gets instead of the usual one.
     #[serde(default)]
     pub message: Option<String>,
 }
 
-/// Its answer, or why it is none.
+/// The command's decision, or why there is none.
 pub fn ask(
     connector: &Connector,
     spec: &TriageSpec,
@@ -65,23 +65,25 @@ pub fn ask(
     };
     match command::ask(connector, &question) {
         Ok(CommandEnd::Ended { code: Some(0), output, .. }) => read(&output),
-        Ok(CommandEnd::Ended { code: Some(code), .. }) => Err(format!("triage ended with {code}")),
-        Ok(CommandEnd::Ended { code: None, .. }) => Err("triage was ended by a signal".to_owned()),
-        Ok(CommandEnd::TimedOut { .. }) => {
-            Err(format!("triage gave no answer within {} s", spec.timeout_ms / 1_000))
+        Ok(CommandEnd::Ended { code: Some(code), .. }) => {
+            Err(format!("triage exited with code {code}"))
         }
-        Ok(CommandEnd::TooMuch { .. }) => Err("triage answered with more than 1 MiB".to_owned()),
+        Ok(CommandEnd::Ended { code: None, .. }) => Err("triage was killed by a signal".to_owned()),
+        Ok(CommandEnd::TimedOut { .. }) => {
+            Err(format!("triage did not answer within {} s", spec.timeout_ms / 1_000))
+        }
+        Ok(CommandEnd::TooMuch { .. }) => Err("triage wrote more than 1 MiB".to_owned()),
         Ok(CommandEnd::NotStarted { why }) => Err(format!("triage could not be started: {why}")),
-        Err(error) => Err(format!("triage could not be asked: {error}")),
+        Err(error) => Err(format!("triage could not be run: {error}")),
     }
 }
 
-/// The whole of its output, or its last line: a model likes to say something before.
+/// Parses the whole output, or its last line that begins with `{`: a model may write other text first.
 fn read(output: &[u8]) -> Result<Answered, String> {
     let text = String::from_utf8_lossy(output);
     let text = text.trim();
     if text.is_empty() {
-        return Err("triage answered nothing".to_owned());
+        return Err("triage wrote no output".to_owned());
     }
     let whole = serde_json::from_str::<Answered>(text);
     let last = text.lines().rev().map(str::trim).find(|line| line.starts_with('{'));
@@ -89,12 +91,12 @@ fn read(output: &[u8]) -> Result<Answered, String> {
         (Ok(answered), _) => Ok(answered.bounded()),
         (Err(_), Some(line)) => serde_json::from_str::<Answered>(line)
             .map(Answered::bounded)
-            .map_err(|error| format!("triage answered no decision: {error}")),
-        (Err(error), None) => Err(format!("triage answered no decision: {error}")),
+            .map_err(|error| format!("triage's output is not a decision: {error}")),
+        (Err(error), None) => Err(format!("triage's output is not a decision: {error}")),
     }
 }
 
-/// More is no message.
+/// Longer texts are cut.
 const WORDS_MOST: usize = 4 << 10;
 
 impl Answered {
@@ -141,7 +143,7 @@ mod tests {
         }
     }
 
-    /// Everything that is sent is described, and of the kind that the description says.
+    /// The schema describes every key that is sent, and every value has the described type.
     fn check(schema: &Value, value: &Value, at: &str) {
         if let Some(words) = schema.get("enum").and_then(Value::as_array) {
             assert!(words.contains(value), "{at}: {value} is none of {words:?}");

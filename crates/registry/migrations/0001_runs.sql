@@ -36,7 +36,7 @@ CREATE TABLE runs (
 CREATE INDEX runs_live ON runs (owner_instance_id) WHERE state <> 'exited';
 CREATE INDEX runs_ended ON runs (ended_at_ms) WHERE state = 'exited';
 
--- The journal: who did what to which run, why, on what evidence.
+-- The journal: who did what to which run, why, and with what evidence.
 CREATE TABLE entries (
     seq      INTEGER PRIMARY KEY AUTOINCREMENT,
     at_ms    INTEGER NOT NULL,
@@ -49,8 +49,8 @@ CREATE TABLE entries (
 
 CREATE INDEX entries_run ON entries (run_id) WHERE run_id IS NOT NULL;
 
--- One lease for all runs of an instance. The wall time is what is promised; the monotonic time is
--- what a clock jump cannot fake, within one boot.
+-- One lease for all runs of an instance. The wall time is the promised expiry; the monotonic time is
+-- not affected by clock jumps, but valid only within one boot.
 CREATE TABLE leases (
     instance_id     TEXT PRIMARY KEY NOT NULL,
     boot_id         TEXT NOT NULL,

@@ -1,4 +1,4 @@
--- What is declared to run, what is wanted of it, and what has been counted of it: one document a unit.
+-- Declaration, desired state and counters of each unit: one document per unit.
 CREATE TABLE units (
     instance_id TEXT NOT NULL,
     name        TEXT NOT NULL,
@@ -6,7 +6,7 @@ CREATE TABLE units (
     PRIMARY KEY (instance_id, name)
 ) STRICT, WITHOUT ROWID;
 
--- What a run is asked to end with, where that is not TERM.
+-- The stop signal of a run, if it is not TERM.
 ALTER TABLE runs ADD COLUMN stop_signal INTEGER;
 
 -- The journal of a unit: its own entries, and those of its runs.

@@ -1,5 +1,5 @@
--- Mail between agents. What was removed stays without its text for a while, so that a sender who was not answered
--- and asks again does not send it twice.
+-- Mail between agents. A removed message stays without its text for a while, so that a sender that got no answer
+-- and repeats the request does not send it twice.
 CREATE TABLE mail (
     seq           INTEGER PRIMARY KEY AUTOINCREMENT,
     instance_id   TEXT NOT NULL,
@@ -20,7 +20,7 @@ CREATE UNIQUE INDEX mail_id ON mail (instance_id, id);
 CREATE INDEX mail_box ON mail (instance_id, recipient, seq) WHERE removed_at_ms IS NULL;
 CREATE INDEX mail_unread ON mail (instance_id, recipient, bytes) WHERE read_at_ms IS NULL AND removed_at_ms IS NULL;
 
--- Texts that wait to be typed into a session, and what became of those that did.
+-- Texts that wait to be typed into a session, and the receipts of settled ones.
 CREATE TABLE nudges (
     seq           INTEGER PRIMARY KEY AUTOINCREMENT,
     instance_id   TEXT NOT NULL,
@@ -40,7 +40,7 @@ CREATE TABLE nudges (
 CREATE UNIQUE INDEX nudges_id ON nudges (instance_id, id);
 CREATE INDEX nudges_queued ON nudges (instance_id, recipient, seq) WHERE receipt = 'queued';
 
--- What the patrol remembers, what agents say of themselves, and what people ordered: one document each.
+-- The patrol's state, the reports of agents, and the orders of people: one document each.
 CREATE TABLE patrol (
     instance_id TEXT NOT NULL,
     kind        TEXT NOT NULL,

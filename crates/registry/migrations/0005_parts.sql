@@ -1,5 +1,5 @@
--- The tmux server is the daemon's own and in no file: it has another name, and those that need it depend on that.
--- What an earlier version declared as the unit `tmux` is known by its command and its check.
+-- The tmux server belongs to the daemon and is in no file: it gets another name, and its dependents use that name.
+-- The unit `tmux` of an earlier version is recognized by its command and its check.
 UPDATE units SET
     name = 'ostler:tmux',
     record = json_set(record,

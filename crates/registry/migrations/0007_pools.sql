@@ -1,4 +1,4 @@
--- Pools that files have declared: one document a pool.
+-- Declared pools: one document per pool.
 CREATE TABLE pools (
     instance_id TEXT NOT NULL,
     name        TEXT NOT NULL,
@@ -6,6 +6,6 @@ CREATE TABLE pools (
     PRIMARY KEY (instance_id, name)
 ) STRICT, WITHOUT ROWID;
 
--- The pool of a run that is no unit's, and its number in the line of that pool.
+-- The pool of a run without a unit, and its ticket in the queue of that pool.
 ALTER TABLE runs ADD COLUMN pool TEXT;
 ALTER TABLE runs ADD COLUMN ticket INTEGER;

@@ -1,5 +1,5 @@
--- The session of the agent that a unit runs. It outlives the unit's record: a unit that is withdrawn and declared again
--- takes up the same conversation.
+-- The conversation id of a unit's agent. It outlives the unit's record: a unit that is removed and declared again
+-- resumes the same conversation.
 CREATE TABLE sessions (
     instance_id   TEXT NOT NULL,
     unit          TEXT NOT NULL,

@@ -1,2 +1,2 @@
--- The process that takes in the orphans of a run, where the run has no cgroup (a fingerprint).
+-- The subreaper above a run without a cgroup (a fingerprint).
 ALTER TABLE runs ADD COLUMN reaper TEXT;

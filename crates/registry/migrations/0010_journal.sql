@@ -1,5 +1,5 @@
--- The story of an entry: its unit's, else its run's, else the daemon's own. The journal is bounded for each story,
--- so that one that grows fast pushes out nobody else's.
+-- The story of an entry: its unit, else its run, else the daemon. The journal is bounded per story, so that one that
+-- grows fast does not push out the others.
 UPDATE entries SET unit = (SELECT runs.unit FROM runs WHERE runs.run_id = entries.run_id)
 WHERE unit IS NULL AND run_id IS NOT NULL;
 
@@ -11,7 +11,7 @@ DROP INDEX entries_unit;
 CREATE INDEX entries_story ON entries (story);
 CREATE INDEX entries_runless ON entries (at_ms) WHERE run_id IS NULL;
 
--- How large each story is. 200 bytes stand for what a row needs beside its texts, indexes included.
+-- The size of each story. 200 bytes stand for the overhead of a row without its texts, indexes included.
 CREATE TABLE stories (
     story TEXT PRIMARY KEY NOT NULL,
     count INTEGER NOT NULL,
@@ -35,7 +35,7 @@ CREATE TRIGGER entry_removed AFTER DELETE ON entries BEGIN
     WHERE story = old.story;
 END;
 
--- Runs whose record is gone and whose entries are still to be removed, a slice at a time.
+-- Runs whose record is deleted and whose entries are still to be deleted, a slice at a time.
 CREATE TABLE forgotten (
     run_id TEXT PRIMARY KEY NOT NULL
 ) STRICT, WITHOUT ROWID;

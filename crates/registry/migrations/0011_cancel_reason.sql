@@ -1,2 +1,2 @@
--- Why a run was cancelled, in the words of whoever asked for it.
+-- Why a run was cancelled, in the caller's words.
 ALTER TABLE runs ADD COLUMN cancel_reason TEXT;

@@ -1,41 +1,41 @@
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// What went wrong with the registry, and what would be right.
+/// A registry error: what failed, and what helps.
 #[derive(Debug, Error)]
 pub enum RegistryError {
-    #[error("the registry {path} cannot be opened; check that its folder exists and is yours")]
+    #[error("cannot open the registry {path}; check that its folder exists and belongs to you")]
     Open { path: PathBuf, source: rusqlite::Error },
     #[error(
-        "{path} is not an Ostler registry, or is damaged; move it away (Ostler then begins a new one) or restore a copy"
+        "{path} is not an Ostler registry, or is damaged; move it away (Ostler then creates a new one) or restore a copy"
     )]
     Corrupt { path: PathBuf, source: rusqlite::Error },
     #[error(
-        "the registry {path} has schema {found}, this Ostler knows up to {known}: it was written by a newer Ostler; use that one"
+        "the registry {path} has schema {found}, but this Ostler supports up to {known}: it was written by a newer Ostler; use that version"
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
     #[error(
         "the registry {path} belongs to another program (application id {found:#x}); choose another home"
     )]
     Foreign { path: PathBuf, found: i64 },
-    #[error("the registry's disk is full; free some space")]
+    #[error("the disk of the registry is full; free some space")]
     Full { source: rusqlite::Error },
     #[error(
-        "the registry {path} cannot be read or written; look after its disk, or move it away (Ostler then begins a new one)"
+        "cannot read or write the registry {path}; check its disk, or move it away (Ostler then creates a new one)"
     )]
     Disk { path: PathBuf, source: rusqlite::Error },
     #[error(
-        "no copy of the registry can be made at {path}, to go back to if the new program fails"
+        "cannot copy the registry to {path}; without a copy the new program could not be rolled back"
     )]
     Copy { path: PathBuf, source: std::io::Error },
-    #[error("the registry cannot be written")]
+    #[error("cannot write the registry")]
     Write { source: rusqlite::Error },
-    #[error("the registry cannot be read")]
+    #[error("cannot read the registry")]
     Read { source: rusqlite::Error },
-    #[error("the registry holds {value:?} where {what} belongs")]
+    #[error("the registry contains {value:?} where {what} is expected")]
     Value { what: &'static str, value: String },
     #[error(
-        "{path} is damaged: it holds {value:?} where {what} belongs; move it away (Ostler then begins a new one) or restore a copy"
+        "{path} is damaged: it contains {value:?} where {what} is expected; move it away (Ostler then creates a new one) or restore a copy"
     )]
     Damaged { path: PathBuf, what: &'static str, value: String },
 }
@@ -52,7 +52,7 @@ impl RegistryError {
         Self::Read { source }
     }
 
-    /// A damaged file is named, wherever the damage was met.
+    /// Adds the path to an error about a damaged file.
     pub fn at(self, path: &std::path::Path) -> Self {
         match self {
             Self::Write { source } | Self::Read { source } if is_damage(&source) => {
@@ -68,14 +68,14 @@ impl RegistryError {
         }
     }
 
-    /// With its causes, in one line.
+    /// The error and its causes, in one line.
     pub fn description(&self) -> String {
         ostler_sys::error_chain(self)
     }
 }
 
-/// What is in the file is not what was written, or not all of it. What SQLite itself does not notice is met as text that
-/// is none, a number where none may be, or a table that has other columns than we made.
+/// Whether the file's content was changed or lost. SQLite itself does not notice text that is not UTF-8, a number in
+/// the wrong place, or a table with other columns than ours.
 pub(crate) fn is_damage(source: &rusqlite::Error) -> bool {
     use rusqlite::{Error, ErrorCode, ffi};
     match source {

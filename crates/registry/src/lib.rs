@@ -1,6 +1,6 @@
-//! Durable records: what Ostler must still know when the supervisor is gone.
+//! Durable records: what Ostler must know after the supervisor has ended.
 //!
-//! The `Registry` is the one writer's; a `Reader` answers questions beside it.
+//! The `Registry` belongs to the single writer; a `Reader` answers queries on a connection of its own.
 
 mod error;
 mod sqlite;

@@ -1,4 +1,4 @@
-//! D10: a program that changes the registry and fails: the one before it goes on with what it left.
+//! D10: a new program migrates the registry and fails: the previous program continues with what it left.
 
 use ostler_model::{Actor, Entry, InstanceId, What};
 use ostler_registry::{
@@ -33,7 +33,7 @@ fn whys(path: &Path) -> Vec<String> {
     entries.into_iter().map(|entry| entry.why).collect()
 }
 
-/// A registry that was handed over and then made too new.
+/// A registry after a hand-over, with a schema that is too new.
 fn newer(sql: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("registry.db");
@@ -63,7 +63,7 @@ fn the_copy_takes_its_place_with_what_can_be_read_of_the_rest() {
     let mut registry = Registry::open(&path).expect("it is ours again");
     note(&mut registry, "after");
     assert_eq!(whys(&path).last().map(String::as_str), Some("after"));
-    assert!(path.with_file_name("registry.db.newer").exists(), "what it made is kept for people");
+    assert!(path.with_file_name("registry.db.newer").exists(), "the newer file is kept");
     Registry::drop_copy(&path);
     assert_eq!(Registry::go_back(&path, instance(1), NOW).expect("asked"), Rollback::NoCopy);
 }
@@ -95,7 +95,7 @@ fn a_registry_that_others_use_is_not_put_back() {
     ));
     assert_eq!(Registry::go_back(&path, instance(1), NOW).expect("asked"), Rollback::Shared);
     let later = Registry::go_back(&path, instance(1), NOW + 60_000).expect("asked");
-    assert!(matches!(later, Rollback::Yes { .. }), "its lease has run out");
+    assert!(matches!(later, Rollback::Yes { .. }), "its lease has expired");
 }
 
 #[test]
@@ -121,5 +121,5 @@ fn a_copy_is_whole_while_others_write() {
     writer.join().expect("written");
     let claims =
         Claims { boot_id: "b".to_owned(), renewed_at_ms: 1, expires_at_ms: 2, expires_mono_ms: 2 };
-    Registry::open(&path).expect("opened").renew(instance(1), &claims).expect("it goes on");
+    Registry::open(&path).expect("opened").renew(instance(1), &claims).expect("it continues");
 }

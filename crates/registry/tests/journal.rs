@@ -1,4 +1,4 @@
-//! R27: the journal is read in slices, kept within its bounds, and given back to the file system.
+//! R27: the journal is read in slices, kept within its bounds, and shrunk on disk.
 
 use ostler_model::{Actor, Entry, InstanceId, What};
 use ostler_registry::{
@@ -79,10 +79,10 @@ fn a_slice_ends_at_its_rows_or_its_bytes_and_the_next_goes_on_from_there() {
     assert_eq!(rows.len(), 3);
     query.after_seq = rows[2].seq;
     let bytes = reader.entries(&query, SliceMost { rows: 100, bytes: 240 }).expect("read");
-    assert_eq!(bytes.len(), 2, "the second goes beyond the bytes");
+    assert_eq!(bytes.len(), 2, "the second one exceeds the bytes");
     assert!(bytes[0].why.starts_with('3'));
     let one = reader.entries(&query, SliceMost { rows: 100, bytes: 1 }).expect("read");
-    assert_eq!(one.len(), 1, "a large entry is read all the same");
+    assert_eq!(one.len(), 1, "a large entry is still read");
     let back = reader.step_back(&EntryQuery::default(), i64::MAX, 4).expect("read").expect("some");
     assert_eq!((back.oldest_seq, back.passed), (7, 4));
 }

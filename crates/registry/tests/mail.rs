@@ -114,14 +114,14 @@ fn mail_is_claimed_by_one_and_comes_back_if_it_is_not_settled() {
     }
     post.send(&Mail { kind: MailKind::Handoff, ..mail("d", "deacon") });
     post.send(&mail("e", "witness"));
-    assert_eq!(post.claim("deacon", 2, NOW_MS), ["d", "a"], "what was handed off is first");
-    assert_eq!(post.claim("deacon", 9, NOW_MS), ["b", "c"], "the others' are theirs");
+    assert_eq!(post.claim("deacon", 2, NOW_MS), ["d", "a"], "the handoff is first");
+    assert_eq!(post.claim("deacon", 9, NOW_MS), ["b", "c"], "claims of others hold");
     assert_eq!(post.settle(&["d"], true), 1);
     assert_eq!(post.settle(&["b", "nobody's"], false), 1);
     assert_eq!(post.claim("deacon", 9, NOW_MS + 1), ["b"]);
     let lapsed = NOW_MS + Mail::CLAIM_MS;
-    assert_eq!(post.claim("deacon", 9, lapsed), ["a", "c"], "nobody settled these");
-    // A clock that is set back does not keep them for ever, and a small step does not give them away.
+    assert_eq!(post.claim("deacon", 9, lapsed), ["a", "c"], "these claims expired");
+    // A clock that is set back does not keep claims for ever, and a small step does not release them.
     assert!(post.claim("deacon", 9, lapsed - 1_000).is_empty());
     assert_eq!(post.claim("deacon", 9, lapsed - DAY_MS), ["a", "b", "c"]);
     assert_eq!(post.unread("deacon"), ["a", "b", "c"]);
@@ -165,7 +165,7 @@ fn a_mailbox_has_an_end_and_pages() {
             return;
         }
     }
-    panic!("it takes everything");
+    panic!("it never gets full");
 }
 
 #[test]
@@ -216,8 +216,8 @@ fn urgent_nudges_are_first_and_those_that_waited_too_long_expire() {
     assert_eq!(settle(&mut post, "u1", Receipt::Queued), Some(Receipt::Delivered), "it stays so");
     assert_eq!(settle(&mut post, "n1", Receipt::Queued), Some(Receipt::Queued));
     assert_eq!(settle(&mut post, "nix", Receipt::Delivered), None);
-    assert_eq!(post.claim_nudges(9, NOW_MS + 11), ["n1"], "it was given back");
-    // One that is being delivered is not taken from whoever delivers it; when the claim is void, it is too late.
+    assert_eq!(post.claim_nudges(9, NOW_MS + 11), ["n1"], "it was released");
+    // A nudge that is being delivered stays claimed; once the claim is void, its time is over.
     assert!(post.claim_nudges(9, NOW_MS + 12).is_empty());
     assert_eq!(post.claim_nudges(9, NOW_MS + 11 + Mail::CLAIM_MS), ["n1", "n3"]);
     assert!(post.claim_nudges(9, NOW_MS + 3 * HOUR_MS).is_empty());
@@ -236,8 +236,8 @@ fn too_many_nudges_for_one_session_are_refused() {
     }
     let refused = post.queue("more", Priority::Urgent, HOUR_MS);
     assert_eq!(refused.receipt, Receipt::Refused);
-    assert!(refused.why.contains("50 wait for deacon"), "{}", refused.why);
-    // Room is made by time, and by delivery.
+    assert!(refused.why.contains("50 nudges wait for deacon"), "{}", refused.why);
+    // Time and delivery free places in the queue.
     assert_eq!(post.claim_nudges(1, NOW_MS + 5), ["n1"]);
     assert_eq!(post.queue("more", Priority::Urgent, HOUR_MS).receipt, Receipt::Queued);
     post.registry.forget_nudges(post.us, NOW_MS + 30 * DAY_MS, 1_000).expect("well");

@@ -1,4 +1,4 @@
-//! The patrol's memory on a real file.
+//! The patrol's state on a real file.
 
 use ostler_model::{
     InstanceId, Order, PatrolMemory, PatrolOrders, PatrolSave, PatrolState, WatchReport, WatchState,

@@ -102,7 +102,7 @@ fn entry(run: Option<RunId>, what: What) -> Entry {
     }
 }
 
-/// R2: what is saved is what is read, every field.
+/// R2: every field is read back as it was saved.
 #[test]
 fn records_entries_and_counters_read_back() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -155,7 +155,7 @@ fn records_entries_and_counters_read_back() {
     assert_eq!(reader.matching("%").expect("read").len(), 0);
 }
 
-/// R1: a terminal record is terminal, also against a late writer.
+/// R1: a terminal record stays terminal, even for a late writer.
 #[test]
 fn an_exited_record_is_never_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -174,7 +174,7 @@ fn an_exited_record_is_never_overwritten() {
     assert_eq!(reader.run(run.run_id).expect("read"), Some(run));
 }
 
-/// R14: 1,000 contended leases, eight thieves on connections of their own: each is stolen once.
+/// R14: 1,000 contended leases, eight threads on connections of their own: each run is stolen once.
 #[test]
 fn a_lease_is_stolen_once_whoever_competes() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -192,7 +192,7 @@ fn a_lease_is_stolen_once_whoever_competes() {
                 scope.spawn(move || {
                     let mut registry = Registry::open(path).expect("opened");
                     let mut won = Vec::new();
-                    // Each begins elsewhere, so that all of them win some.
+                    // Each starts at another run, so that all of them win some.
                     for run in runs.iter().cycle().skip(usize::from(thief) * 125).take(runs.len()) {
                         match registry
                             .steal(run, Some(seen), instance(thief), 99)
@@ -268,7 +268,7 @@ fn history_is_bounded_by_count_and_age_and_takes_its_entries_along() {
     assert_eq!(
         registry.prune(instance(9), 0, 9_999, 1_000).expect("pruned"),
         [],
-        "another's are not ours to forget"
+        "runs of another instance are kept"
     );
     assert_eq!(registry.ended_count().expect("read"), 5);
     assert_eq!(registry.prune(instance(1), 5, 1_850, 1_000).expect("pruned").len(), 3, "by age");
@@ -284,7 +284,7 @@ fn refusal(path: &Path) -> String {
     Registry::open(path).map(|_| ()).expect_err("refused").description()
 }
 
-/// X1: a file that is not ours, damaged or newer is refused with its name, and left as it was.
+/// X1: a foreign, damaged or newer file is refused by name and left unchanged.
 #[test]
 fn a_wrong_file_is_refused_by_name_and_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -327,7 +327,7 @@ fn a_wrong_file_is_refused_by_name_and_left_alone() {
     assert!(matches!(Registry::open(&nowhere), Err(RegistryError::Open { .. })));
 }
 
-/// A record with a word this version does not know is an error that names the word.
+/// A record with an unknown word is an error that names the word.
 #[test]
 fn an_unknown_word_in_a_record_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -340,7 +340,7 @@ fn an_unknown_word_in_a_record_is_told() {
     assert!(description.contains("floating") && description.contains("state"), "{description}");
 }
 
-/// R14: who is alone is not told again what is ours; a theft on any other connection is.
+/// R14: a single supervisor does not get its runs again at each renewal; after a theft on another connection it does.
 #[test]
 fn what_is_ours_is_told_again_only_if_somebody_else_has_written() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -349,9 +349,9 @@ fn what_is_ours_is_told_again_only_if_somebody_else_has_written() {
     let (owner, thief) = (instance(1), instance(2));
     let runs = [record(1, owner), record(2, owner)];
     save(&mut registry, runs.to_vec());
-    let all = registry.renew(owner, &claims(1)).expect("renewed").expect("told at first");
+    let all = registry.renew(owner, &claims(1)).expect("renewed").expect("returned at first");
     assert_eq!(all.len(), 2);
-    // Neither our own renewals nor our own writes, nor whoever only reads.
+    // Our own renewals, our own writes and readers do not count.
     save(&mut registry, vec![record(3, owner)]);
     let reader = Reader::open(&path).expect("a reader");
     assert!(reader.run(runs[0].run_id).expect("read").is_some());
@@ -359,7 +359,7 @@ fn what_is_ours_is_told_again_only_if_somebody_else_has_written() {
     assert_eq!(registry.renew(owner, &claims(3)).expect("renewed"), None);
     let mut other = Registry::open(&path).expect("opened");
     assert!(matches!(other.steal(&runs[0], Some(&claims(3)), thief, 99), Ok(StealOutcome::Won(_))));
-    let mut left = registry.renew(owner, &claims(4)).expect("renewed").expect("told again");
+    let mut left = registry.renew(owner, &claims(4)).expect("renewed").expect("returned again");
     left.sort_unstable();
     let mut expected = vec![runs[1].run_id, record(3, owner).run_id];
     expected.sort_unstable();
@@ -372,7 +372,7 @@ fn what_is_ours_is_told_again_only_if_somebody_else_has_written() {
     );
 }
 
-/// The tmux server of an earlier version becomes the daemon's own, with its run, and those that need it follow.
+/// The tmux server of an earlier version becomes the daemon's own, with its run; units that need it are changed too.
 #[test]
 fn the_tmux_server_of_an_earlier_version_is_taken_up() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -411,7 +411,7 @@ fn the_tmux_server_of_an_earlier_version_is_taken_up() {
         .expect("a run");
     }
     drop(old);
-    drop(Registry::open(&path).expect("it is brought up to date"));
+    drop(Registry::open(&path).expect("it is migrated"));
     let now = rusqlite::Connection::open(&path).expect("a file");
     let text = |sql: &str| now.query_row(sql, [], |row| row.get::<_, String>(0)).expect(sql);
     let own = format!("instance_id = '{owner}'");

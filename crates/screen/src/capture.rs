@@ -1,20 +1,20 @@
-//! What `tmux capture-pane -p -e` printed of a pane, as a screen.
+//! Parses the output of `tmux capture-pane -p -e` as a screen.
 
 use crate::emulator::Emulator;
 use ostler_model::TerminalSize;
 use ostler_model::{ScreenCursor, ScreenText};
 use std::fmt::Write;
 
-/// The title and whether it takes pastes are tmux's to tell, and left empty.
+/// The capture does not contain the title and the paste mode; they stay empty.
 pub fn from_capture(text: &str, size: TerminalSize, cursor: ScreenCursor) -> ScreenText {
     let mut screen = Emulator::new(size);
     let mut bytes = String::with_capacity(text.len() + usize::from(size.rows) * 8);
     let mut reader = Reader::default();
-    // tmux leaves out blanks at the end of a line. Those before the cursor were written: a prompt ends with one.
+    // tmux omits blanks at the end of a line. The blanks before the cursor were written: a prompt ends with one.
     let blanks = usize::from(cursor.column.min(size.columns));
     let _ = write!(bytes, "\x1b[{};1H{:blanks$}", cursor.row.saturating_add(1), "");
     for (row, line) in text.lines().take(usize::from(size.rows)).enumerate() {
-        // Each by its number: a line that is full would wrap otherwise. Colours go on from one line to the next.
+        // Each line is positioned by its number: a full line would wrap otherwise. Colours continue on the next line.
         let _ = write!(bytes, "\x1b[{};1H", row + 1);
         bytes.extend(line.chars().filter_map(|c| reader.read(c)));
     }
@@ -22,7 +22,7 @@ pub fn from_capture(text: &str, size: TerminalSize, cursor: ScreenCursor) -> Scr
     ScreenText { cursor, ..screen.text() }
 }
 
-/// tmux prints lines and corners as letters, between two control characters. Colours may change among them.
+/// tmux prints line-drawing characters as letters between two control characters. Colours may change among them.
 #[derive(Default)]
 struct Reader {
     is_drawing: bool,

@@ -1,4 +1,4 @@
-//! What a program writes must not be able to end whoever reads it: a panic of the emulator is caught here.
+//! A program's output must not be able to crash its reader: a panic of the emulator is caught here.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,7 +7,7 @@ thread_local! {
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic on this thread now is caught where it happens. Any other ends the process.
+/// Whether a panic on this thread would be caught now. Any other panic ends the process.
 pub fn panic_is_contained() -> bool {
     CONTAINED.get()
 }
@@ -30,7 +30,7 @@ mod tests {
         std::panic::set_hook(Box::new(|_| assert!(panic_is_contained())));
         assert_eq!(
             contained(|| if panic_is_contained() {
-                panic!("the emulator cannot cope")
+                panic!("a panic of the emulator")
             }),
             None
         );

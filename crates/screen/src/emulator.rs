@@ -1,4 +1,4 @@
-//! A terminal without a window.
+//! A terminal emulator without a window.
 
 use crate::catch_panic::contained;
 use crate::osc::OscState;
@@ -19,7 +19,7 @@ impl std::fmt::Debug for Emulator {
 }
 
 impl Emulator {
-    /// A larger size is clamped: its programs, or whoever attaches to tmux, may have set it.
+    /// A larger size is clamped: programs in the terminal, or clients of tmux, may have set it.
     pub fn new(size: TerminalSize) -> Self {
         let size = size.clamped();
         let (rows, columns) = (at_least_one(size.rows), at_least_one(size.columns));
@@ -29,14 +29,14 @@ impl Emulator {
         }
     }
 
-    /// If the emulator cannot cope with it, the picture begins anew.
+    /// If the emulator panics, it starts again with an empty screen.
     pub fn process(&mut self, bytes: &[u8]) {
         if contained(|| self.parser.process(bytes)).is_none() {
             *self = Self::new(self.size);
         }
     }
 
-    /// Bytes that draw the same on another terminal.
+    /// The escape sequences that draw this screen on another terminal.
     pub fn picture(&self) -> Vec<u8> {
         contained(|| self.parser.screen().state_formatted()).unwrap_or_default().into()
     }
@@ -82,7 +82,7 @@ mod tests {
         screen.text()
     }
 
-    /// Whatever bytes come, the picture can be drawn and the size holds.
+    /// After any bytes, the screen can be drawn and the size is unchanged.
     #[test]
     fn no_bytes_end_the_screen() {
         let mut seed = 0x9e37_79b9_7f4a_7c15u64;
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(text.lines, ["", ""]);
     }
 
-    /// A program may write as many and as long ones as it likes.
+    /// A program may write any number of commands of any length.
     #[test]
     fn commands_are_bounded() {
         let many: String = (100..200).map(|number| format!("\x1b]{number};x\x07")).collect();
@@ -169,7 +169,7 @@ mod tests {
         assert!(text.title.starts_with("éé"));
     }
 
-    /// Whatever kind of sequence has no end for long, the screen goes on after it.
+    /// After an overlong sequence of any kind, the screen continues.
     #[test]
     fn a_long_sequence_does_not_spoil_the_screen() {
         for begin in ["]0;", "]52;c;", "P", "_", "X", "^", "["] {

@@ -1,4 +1,4 @@
-//! A terminal's screen: drawn from what a program writes, or from what tmux captured, and read as text.
+//! A terminal's screen, drawn from a program's output or from a tmux capture, and read as text.
 
 mod capture;
 mod catch_panic;

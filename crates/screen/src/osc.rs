@@ -1,8 +1,8 @@
-//! What a program tells its terminal beside what is to be seen: the title, and operating system commands (OSC).
+//! What a program sends to its terminal besides visible text: the title, and operating system commands (OSC).
 
 use std::collections::BTreeMap;
 
-/// So many numbers are kept, and so many characters of each.
+/// Limits on the number of commands kept, and on the characters of each.
 const NUMBERS_MOST: usize = 16;
 const CHARACTERS_MOST: usize = 200;
 
@@ -28,7 +28,7 @@ impl OscState {
     }
 }
 
-/// Bounded, and without what would do something to the terminal of whoever prints it.
+/// Limits the length and removes control characters, which would affect the terminal that prints the text.
 fn shortened(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(CHARACTERS_MOST).collect()
 }
@@ -42,7 +42,7 @@ impl vt100::Callbacks for OscState {
         self.command(2, &[title]);
     }
 
-    // A title with a semicolon in it comes here too.
+    // A title that contains a semicolon comes here too.
     fn unhandled_osc(&mut self, _: &mut vt100::Screen, parameters: &[&[u8]]) {
         let Some((number, payload)) = parameters.split_first() else { return };
         let number = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok());

@@ -1,8 +1,8 @@
-//! What a person reads on a screen.
+//! The text of a screen.
 
 use ostler_model::{ScreenCursor, ScreenSpot, ScreenText};
 
-/// Everything but what the program said beside it.
+/// Everything except the title and the OSC commands.
 pub(crate) fn text_of(screen: &vt100::Screen) -> ScreenText {
     let (rows, columns) = screen.size();
     let (rows, columns) = (rows.get(), columns.get());
@@ -22,7 +22,7 @@ pub(crate) fn text_of(screen: &vt100::Screen) -> ScreenText {
     }
 }
 
-/// The line as the emulator gives it, but blank where it is dim: placeholders are drawn so.
+/// The line with dim cells as blanks: programs draw placeholders dim.
 fn bright_line(screen: &vt100::Screen, row: u16, columns: u16) -> String {
     let mut line = String::new();
     let mut filled = 0;
@@ -43,7 +43,7 @@ fn bright_line(screen: &vt100::Screen, row: u16, columns: u16) -> String {
     line
 }
 
-/// Inverse cells beside which nothing is inverse: cursors that programs draw themselves.
+/// Inverse cells without an inverse neighbour: cursors that programs draw themselves.
 fn lone_inverse(
     screen: &vt100::Screen,
     row: u16,

@@ -1,5 +1,5 @@
-//! The one place where tmux is asked for anything. Each question is a client of its own with a time limit: a server that
-//! stands still is unknown, not dead, and only the client is ended.
+//! The only place that calls tmux. Each call is a client process with a timeout. A server that does not answer is in an
+//! unknown state, not dead; only the client is killed.
 
 use ostler_os::{Asked, ask_client};
 use std::ffi::OsStr;
@@ -8,34 +8,34 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 
-/// How long a server may take for an answer.
+/// The time a server has for an answer.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why there is no answer. Only the first is a fact about sessions: there are none.
+/// Why there is no answer. Only `NoServer` is a fact about sessions: there are none.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum TmuxError {
     #[error("no tmux server runs at {}", socket.display())]
     NoServer { socket: PathBuf },
     #[error("the tmux server at {} did not answer within {} ms", socket.display(), limit.as_millis())]
     Silent { socket: PathBuf, limit: Duration },
-    #[error("the tmux server at {} belongs to uid {owner}: your environment is not sent to it; use one of your own", socket.display())]
+    #[error("the tmux server at {} belongs to uid {owner}: ostler does not send it your environment; use your own server", socket.display())]
     Foreign { socket: PathBuf, owner: u32 },
-    #[error("tmux refused: {complaint}")]
+    #[error("tmux failed: {complaint}")]
     Refused { complaint: String },
-    #[error("{} cannot be run: {why}", program.display())]
+    #[error("cannot run {}: {why}", program.display())]
     NotRun { program: PathBuf, why: String },
-    #[error("tmux answered what is no answer: {text:?}")]
+    #[error("unexpected output of tmux: {text:?}")]
     Garbled { text: String },
 }
 
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
-/// How many processes of tmux this process has started so far.
+/// How many tmux processes this process has started.
 pub fn processes_started() -> u64 {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// A server, by its socket, and the program to ask it with.
+/// A server, identified by its socket, and the tmux program to call.
 #[derive(Clone, Debug)]
 pub struct Server {
     program: PathBuf,
@@ -43,11 +43,11 @@ pub struct Server {
     limit: Duration,
 }
 
-/// What tmux printed, and whether all that was asked was done.
+/// The output of tmux, and whether all commands succeeded.
 #[derive(Clone, Debug)]
 pub struct TmuxOutput {
     pub text: String,
-    /// `None` if it was.
+    /// `None` if all succeeded.
     pub complaint: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl Server {
         &self.program
     }
 
-    /// All of it, or an error.
+    /// Runs the commands. If one fails, the call fails.
     pub fn ask<A: AsRef<OsStr>>(&self, words: &[A]) -> Result<String, TmuxError> {
         let printed = self.ask_in_part(words, &[])?;
         match printed.complaint {
@@ -81,8 +81,8 @@ impl Server {
         }
     }
 
-    /// Starts a server where there is none, as whoever calls: what they could have done themselves. It has no session
-    /// yet, and is told to wait for the first one.
+    /// Starts a server with the caller's rights if none runs. The server has no session yet and is configured to wait
+    /// for the first one.
     pub fn start(&self) -> Result<(), TmuxError> {
         if !self.is_absent() {
             return Ok(());
@@ -90,7 +90,7 @@ impl Server {
         let refused = |error: std::io::Error| TmuxError::Refused { complaint: error.to_string() };
         if let Some(folder) = self.socket.parent().filter(|folder| !folder.exists()) {
             use std::os::unix::fs::DirBuilderExt;
-            // tmux makes the folder of its own sockets itself, for those that are called by their name.
+            // tmux creates the directory itself only for sockets that are given by name.
             std::fs::DirBuilder::new().mode(0o700).create(folder).map_err(refused)?;
         }
         let mut words: Vec<&OsStr> = ["-u", "-S"].map(OsStr::new).to_vec();
@@ -102,14 +102,14 @@ impl Server {
         printed.complaint.map_or(Ok(()), |complaint| Err(TmuxError::Refused { complaint }))
     }
 
-    /// Several commands, some of which may fail without the others.
+    /// Runs several commands, some of which may fail without the others.
     pub fn ask_in_part<A: AsRef<OsStr>>(
         &self,
         words: &[A],
         input: &[u8],
     ) -> Result<TmuxOutput, TmuxError> {
-        // -u: or everything that is not ASCII comes as an underscore. -N: a question never starts a server, which
-        // would then be ours by accident.
+        // -u: without it, tmux prints every non-ASCII character as an underscore. -N: a query must not start a server,
+        // which would then belong to Ostler.
         let mut all: Vec<&OsStr> = ["-u", "-N", "-S"].map(OsStr::new).to_vec();
         all.push(self.socket.as_os_str());
         all.extend(words.iter().map(AsRef::as_ref));
@@ -123,7 +123,7 @@ impl Server {
     fn client(&self, all: &[&OsStr], input: &[u8]) -> Result<TmuxOutput, TmuxError> {
         self.is_ours()?;
         ASKED.fetch_add(1, Ordering::Relaxed);
-        // A caller inside some pane is not what a question is about.
+        // The caller may itself run in a pane; the call must not depend on it.
         let asked = ask_client(&self.program, all, input, &["TMUX", "TMUX_PANE"], self.limit);
         let description = match asked {
             Ok(Asked::Told(description)) => description,
@@ -138,15 +138,15 @@ impl Server {
         let text = String::from_utf8_lossy(&description.output).into_owned();
         let complaint = (description.code != Some(0)).then(|| {
             match (description.complaint.trim(), description.code) {
-                ("", Some(code)) => format!("it ended with {code} and did not say why"),
-                ("", None) => "it was ended by a signal".to_owned(),
+                ("", Some(code)) => format!("exit code {code} without a message"),
+                ("", None) => "killed by a signal".to_owned(),
                 (complaint, _) => complaint.to_owned(),
             }
         });
         Ok(TmuxOutput { text, complaint })
     }
 
-    /// A client sends its environment: only to a server of this user's.
+    /// A client sends its environment, so it may connect only to a server of this user.
     fn is_ours(&self) -> Result<(), TmuxError> {
         let user = ostler_os::user_id();
         match ostler_os::owners_of(&self.socket).ok().and_then(|owners| owners.last().copied()) {
@@ -157,7 +157,7 @@ impl Server {
         }
     }
 
-    /// Nobody listens at the socket: by the kernel's word, not by tmux's.
+    /// Whether no process listens on the socket, as the kernel reports it.
     pub fn is_absent(&self) -> bool {
         match ostler_os::connect(&self.socket) {
             Ok(_) => false,

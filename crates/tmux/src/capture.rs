@@ -1,4 +1,4 @@
-//! What is on screens, all with one process.
+//! Captures the screens of many panes with one process.
 
 use crate::call::{Server, TmuxError};
 use crate::list::{Pane, is_empty};
@@ -6,10 +6,10 @@ use crate::typing::screen_of;
 use ostler_model::ScreenText;
 use ostler_model::TerminalSize;
 
-/// A message to tmux has a largest size, of 16 KiB: so many panes go into one.
+/// A message to tmux is limited to 16 KiB. The limit on the words of one call.
 const WORDS_MOST: usize = 12_000;
 
-/// Each pane's screen, in the same order; `None` for a pane that is no more.
+/// The screen of each pane, in the same order; `None` for a pane that does not exist any more.
 pub fn capture(server: &Server, panes: &[&Pane]) -> Result<Vec<Option<ScreenText>>, TmuxError> {
     let ids: Vec<String> = panes.iter().map(|pane| pane.pane_id.clone()).collect();
     let drawn = |(pane, text): (&&Pane, Option<String>)| {
@@ -31,7 +31,7 @@ fn texts(server: &Server, panes: &[String]) -> Result<Vec<Option<String>>, TmuxE
         let mut size = 0;
         let mut count = 0;
         for pane in rest.iter().take_while(|pane| is_id(pane)) {
-            // Each by itself: one that fails takes those behind it along only within its own list.
+            // Each in its own command list: a failing command stops the rest of its list only.
             let one = format!("capture-pane -pe -t {pane}");
             size += one.len() + 2 * mark.len() + 40;
             if size > WORDS_MOST && count > 0 {
@@ -66,10 +66,10 @@ fn texts(server: &Server, panes: &[String]) -> Result<Vec<Option<String>>, TmuxE
     Ok(screens)
 }
 
-/// Nothing that a program writes may be taken for it.
+/// A random separator, which no program's output contains.
 fn mark() -> Result<String, TmuxError> {
     let random: [u8; 10] = ostler_os::random()
-        .map_err(|error| TmuxError::Garbled { text: format!("no random number: {error}") })?;
+        .map_err(|error| TmuxError::Garbled { text: format!("no random numbers: {error}") })?;
     Ok(random.iter().fold("ostler-".to_owned(), |text, byte| format!("{text}{byte:02x}")))
 }
 
@@ -93,7 +93,7 @@ fn split(text: &str, mark: &str, count: usize) -> Result<Vec<Option<String>>, Tm
         let text = text.chars().take(200).collect();
         return Err(TmuxError::Garbled { text });
     }
-    // A screen that is there has lines, even if they are empty.
+    // The screen of an existing pane has lines, even if they are empty.
     Ok(screens.into_iter().map(|screen| Some(screen).filter(|text| !text.is_empty())).collect())
 }
 

@@ -1,24 +1,24 @@
-//! Everything that can be seen of a server's sessions, with one process.
+//! Lists all panes of a server with one process.
 
 use crate::call::{Server, TmuxError};
 use ostler_model::ScreenCursor;
 
-/// What is there, at one moment.
+/// All panes at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// `None` if no server runs, or one without sessions: either is a fact.
+    /// `None` if no server runs, or if it has no sessions. Both are facts.
     pub server_pid: Option<i32>,
     pub panes: Vec<Pane>,
 }
 
 impl Listing {
-    /// The panes in which runs of ours live, or lived.
+    /// The panes that were created for Ostler's runs.
     pub fn seats(&self) -> impl Iterator<Item = &Pane> {
         self.panes.iter().filter(|pane| pane.is_pane_process())
     }
 }
 
-/// One pane, with what is known of its session.
+/// One pane, with the data of its session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pane {
     /// `$3`
@@ -26,24 +26,24 @@ pub struct Pane {
     pub session: String,
     /// Seconds since 1970.
     pub created_s: u64,
-    /// How many clients look at its session.
+    /// How many clients are attached to its session.
     pub attached: u32,
-    /// Our marks on the session; empty where it is not ours.
+    /// Ostler's options on the session; empty if it is not Ostler's.
     pub home: String,
     pub unit: String,
     pub run: String,
-    /// The run that this very pane was made for; empty for panes that somebody else opened in our session.
+    /// The run that this pane was created for; empty for panes that others opened in the session.
     pub pane_of: String,
     /// `%5`
     pub pane_id: String,
-    /// Its first process: in a seat of ours the one that waits for the program.
+    /// Its first process. In a pane of Ostler's, the one that waits for the program.
     pub pid: i32,
-    /// Its program has ended, and the pane was kept to tell how.
+    /// Its program has ended, and tmux keeps the pane with the exit status.
     pub is_dead: bool,
     pub exit_code: Option<i32>,
-    /// Told by tmux 3.3 and newer.
+    /// Reported by tmux 3.3 and newer.
     pub exit_signal: Option<i32>,
-    /// Somebody scrolls or copies in it: keys go there and not to the program.
+    /// It is in copy mode: keys go there and not to the program.
     pub in_mode: bool,
     pub columns: u16,
     pub rows: u16,
@@ -68,11 +68,11 @@ impl Pane {
 pub(crate) const HOME: &str = "@ostler-home";
 pub(crate) const UNIT: &str = "@ostler-unit";
 pub(crate) const RUN: &str = "@ostler-run";
-/// Of the pane alone.
+/// An option of the pane only.
 pub(crate) const SEAT: &str = "@ostler-pane";
 
-/// In the order of `read`. What a version of tmux does not know comes out empty. The command is last: it may hold
-/// anything, even what stands between the others.
+/// In the order of `read`. A field unknown to this version of tmux is empty. The command is last: it may contain any
+/// character, even the separator.
 const FIELDS: [&str; 24] = [
     "pid",
     "session_id",
@@ -100,15 +100,15 @@ const FIELDS: [&str; 24] = [
     "pane_current_command",
 ];
 
-/// Whatever the sessions are called, a name has no tab in it.
+/// tmux allows no tab in names.
 const BETWEEN: char = '\t';
 
-/// Every pane of the server. No server is an empty listing; one that does not answer is an error, and nothing is known.
+/// All panes of the server. No server means an empty list. A server that does not answer is an error: nothing is known.
 pub fn list(server: &Server) -> Result<Listing, TmuxError> {
     match server.ask(&["list-panes", "-a", "-F", &format()]) {
         Ok(text) => {
             let listing = read(&text);
-            // Something was said, and no pane was in it: that is no listing.
+            // tmux printed text without a pane in it: not a listing.
             if listing.panes.is_empty() && !text.trim().is_empty() {
                 let text = text.chars().take(200).collect();
                 return Err(TmuxError::Garbled { text });
@@ -121,7 +121,7 @@ pub fn list(server: &Server) -> Result<Listing, TmuxError> {
     }
 }
 
-/// A server may have no session at all; tmux calls that an error, each version in its own words.
+/// A server may have no session. tmux reports that as an error, with different messages in different versions.
 pub(crate) fn is_empty(complaint: &str) -> bool {
     ["no current target", "no sessions", "no current session", "no current client"]
         .iter()
@@ -133,7 +133,7 @@ fn format() -> String {
     fields.join(&BETWEEN.to_string())
 }
 
-/// A line that does not have the right shape belongs to nobody we know, and is left out.
+/// Skips lines with the wrong number of fields.
 fn read(text: &str) -> Listing {
     let mut listing = Listing::default();
     for line in text.lines() {

@@ -1,11 +1,11 @@
-//! What a shim leaves in files: who sits in its pane, and why it ended.
+//! The files that a shim writes: the note of the process in its pane, and the note of why it ended.
 
 use ostler_model::{PaneRecord, TmuxEnd, TmuxOrder};
 use ostler_os::PaneNote;
 use ostler_sys::{Durability, write_atomic};
 use std::path::Path;
 
-/// Where a unit that lives in a session has its place now; `None` if it has none. The process may have ended since.
+/// The pane of a unit in a tmux session; `None` if the unit has none. The process may have ended since.
 pub fn pane_of(home: &Path, unit: &str) -> Option<PaneRecord> {
     let name = format!("{}.pane", TmuxOrder::note_name(unit));
     let text = std::fs::read_to_string(home.join(TmuxOrder::FOLDER).join(name)).ok()?;
@@ -13,7 +13,8 @@ pub fn pane_of(home: &Path, unit: &str) -> Option<PaneRecord> {
     (!pane_slot.is_closed).then_some(pane_slot)
 }
 
-/// Nobody has to close it any more. Who sat there is still told, until its supervisor knows that all is over.
+/// Marks the pane as closed: nothing is left to close. The process stays in the note until its supervisor knows that
+/// the run is over.
 pub(crate) fn close_pane(order: &TmuxOrder) {
     let Ok(text) = std::fs::read_to_string(order.pane_note()) else { return };
     let Some((line, pane_slot)) = text.split_once('\n') else { return };
@@ -24,7 +25,7 @@ pub(crate) fn close_pane(order: &TmuxOrder) {
     }
 }
 
-/// Whole or not at all: others read it while it is written.
+/// Replaces the file atomically: other processes may read it at any time.
 pub(crate) fn write_pane_note(
     order: &TmuxOrder,
     note: &PaneNote,
@@ -36,7 +37,7 @@ pub(crate) fn write_pane_note(
 
 pub(crate) fn write_end(order: &TmuxOrder, end: &TmuxEnd) {
     if let Ok(text) = serde_json::to_vec(end) {
-        // Without it, its log still says why.
+        // Without the note, the log still has the reason.
         let _ = replace(Path::new(&order.end_note()), &text);
     }
 }

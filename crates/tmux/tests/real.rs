@@ -1,4 +1,4 @@
-//! On a real server: one listing, one capture, and what they say when there is none, or one that stands still.
+//! Tests with a real server: one listing, one capture, and their results without a server and with a suspended one.
 
 #![expect(clippy::disallowed_methods, reason = "a test starts and ends a server of its own")]
 
@@ -8,14 +8,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Processes are counted for all tests together.
+/// The process count is shared by all tests.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// A server in a folder of its own, without anybody's configuration.
+/// A server in its own directory, without user configuration.
 struct Own {
     folder: tempfile::TempDir,
     server: Child,
@@ -107,7 +107,7 @@ fn one_listing_and_one_capture_tell_of_every_pane() {
     let names: Vec<String> = tree_of(two[0].pid).into_iter().map(|one| one.name).collect();
     assert_eq!(names, ["sh", "sleep"]);
 
-    // One that is gone by the time its screen is asked for is none, and the others are there.
+    // A pane that is gone before its capture gives `None`; the others are captured.
     let called = |id: &str| Pane { pane_id: id.to_owned(), ..panes[0].clone() };
     let (gone, nonsense) = (called("%99"), called("nonsense"));
     let screens = capture(&server, &[panes[0], &gone, &nonsense, panes[1]]).expect("what there is");
@@ -151,7 +151,7 @@ fn a_server_that_is_started_waits_for_its_first_session() {
     server.ask(&["kill-server"]).expect("ended");
 }
 
-/// tmux 3.3 ends with all of its sessions when something is pasted into a pane whose program has ended.
+/// tmux 3.3 crashes with all its sessions when text is pasted into a pane whose program has ended.
 #[test]
 fn a_paste_into_a_dead_pane_leaves_the_server_alone() {
     let _alone = alone();

@@ -1,37 +1,37 @@
-//! How many are connected, and of whom, so that nobody takes the place of another.
+//! Connection limits of the app socket. One peer cannot use up the connections of another.
 
 use ostler_model::RunId;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Of one run, registered or not.
+/// For one run, registered or not.
 const OF_RUN_MOST: usize = 8;
-/// Of one process that is of no run of ours.
+/// For one process outside of all runs.
 const OF_CALLER_MOST: usize = 64;
-/// Of all such processes.
+/// For all processes outside of runs.
 const OF_CALLERS_MOST: usize = 512;
 
-/// Whose connection it is.
+/// The owner of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ConnOwner {
     Run(RunId),
     Caller(i32),
 }
 
-/// For so long a process is taken for what it was: one that comes again and again is looked up once.
+/// How long the owner of a process is cached, so that frequent connections need only one lookup.
 const SEEN_MS: u64 = 1_000;
-/// More than this, and those of long ago are forgotten.
+/// Above this number, old entries are removed.
 const SEEN_MOST: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(crate) struct AppConnLimits {
     seats: RefCell<HashMap<ConnOwner, usize>>,
-    /// Whose process it was, and when it was looked up.
+    /// The run of each process, and when it was looked up.
     seen: RefCell<HashMap<i32, (Option<RunId>, u64)>>,
 }
 
-/// A place among them, as long as it is held.
+/// One connection within the limits; dropping it releases the slot.
 #[derive(Debug)]
 pub(crate) struct ConnPermit {
     app_limits: Rc<AppConnLimits>,
@@ -39,7 +39,7 @@ pub(crate) struct ConnPermit {
 }
 
 impl AppConnLimits {
-    /// Whose process this is, if that was asked just now.
+    /// The cached run of a process, if the lookup is recent.
     pub(crate) fn seen(&self, pid: i32, now_ms: u64) -> Option<Option<RunId>> {
         let (run, at_ms) = *self.seen.borrow().get(&pid)?;
         (now_ms.saturating_sub(at_ms) < SEEN_MS).then_some(run)
@@ -58,10 +58,10 @@ impl AppConnLimits {
         let taken = seats.get(&run_of_pid).copied().unwrap_or(0);
         match run_of_pid {
             ConnOwner::Run(_) if taken >= OF_RUN_MOST => {
-                return Err(format!("an app may hold {OF_RUN_MOST} connections"));
+                return Err(format!("an app may have at most {OF_RUN_MOST} connections"));
             }
             ConnOwner::Caller(_) if taken >= OF_CALLER_MOST => {
-                return Err(format!("a process may hold {OF_CALLER_MOST} connections"));
+                return Err(format!("a process may have at most {OF_CALLER_MOST} connections"));
             }
             ConnOwner::Caller(_) => {
                 let is_caller = |(run_of_pid, _): &(&ConnOwner, &usize)| {
@@ -69,7 +69,7 @@ impl AppConnLimits {
                 };
                 let all: usize = seats.iter().filter(is_caller).map(|(_, taken)| taken).sum();
                 if all >= OF_CALLERS_MOST {
-                    return Err(format!("{OF_CALLERS_MOST} connections are open"));
+                    return Err(format!("all {OF_CALLERS_MOST} connections are in use"));
                 }
             }
             ConnOwner::Run(_) => {}
@@ -107,7 +107,7 @@ mod tests {
             .filter_map(|pid| app_limits.enter(ConnOwner::Caller(pid)).ok())
             .collect();
         assert_eq!(callers.len(), OF_CALLERS_MOST);
-        assert!(app_limits.enter(modest).is_ok(), "runs have places of their own");
+        assert!(app_limits.enter(modest).is_ok(), "runs have their own slots");
         drop((held, callers));
         assert!(app_limits.seats.borrow().is_empty());
     }

@@ -1,7 +1,7 @@
-//! One connection to the app socket: an app, an operator, or somebody who is neither.
+//! One connection to the app socket: from an app, from an operator's tool, or from another process.
 //!
-//! Requests are answered in their order. Whatever a peer does, it costs this connection and no other: what it
-//! sends is limited in size and rate, what it does not read waits here, and it is told why before it is cut off.
+//! Requests are answered in order. A misbehaving peer affects only its own connection: its input is limited in size
+//! and rate, unread answers stay here, and it gets an error before it is disconnected.
 
 use super::conn_limits::{AppConnLimits, ConnOwner, ConnPermit};
 use super::gateway::{Topic, operate};
@@ -24,13 +24,13 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{broadcast, mpsc};
 
-/// Read at once: so much, and then the others have their turn.
+/// The size of one read; then other connections are served.
 const CHUNK: usize = 8 << 10;
-/// Before somebody is told that it is not who it says it is.
+/// The delay before a failed authentication is answered.
 const NO_PROOF: Duration = Duration::from_millis(100);
-/// What counts as a request, whatever is in it.
+/// Input of this size counts as one request, whatever it contains.
 const BYTES_OF_REQUEST: usize = 1 << 10;
-/// For a last word to one that may not read any more.
+/// The time limit for a last message to a peer that may not read any more.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
 pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, shared: Rc<Shared>) {
@@ -52,7 +52,8 @@ pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, sha
     };
     let user = ostler_os::user_id();
     if peer.uid != user && peer.uid != 0 {
-        let description = format!("this supervisor is uid {user}'s; you are uid {}", peer.uid);
+        let description =
+            format!("this supervisor belongs to uid {user}; you are uid {}", peer.uid);
         return connection.refuse(FaultCode::Forbidden, description).await;
     }
     let run_of_pid = connection.run_of_pid(&app_limits).await;
@@ -61,7 +62,7 @@ pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, sha
         ConnOwner::Caller(_) => ostler_os::is_kept_from_callers(connection.writing.as_ref()),
     };
     if is_without_room {
-        let description = "no descriptors are left for another connection; try again later";
+        let description = "no file descriptor is free for another connection; try again later";
         return connection.refuse(FaultCode::Conflict, description.to_owned()).await;
     }
     let place: ConnPermit = match app_limits.enter(run_of_pid) {
@@ -84,18 +85,18 @@ struct Connection {
     writing: OwnedWriteHalf,
     out: Vec<u8>,
     number: u64,
-    /// Who it has proved to be.
+    /// The app that this connection has proved to be.
     app: Option<Arc<AppReport>>,
     description: Option<(mpsc::UnboundedSender<AppNotice>, mpsc::UnboundedReceiver<AppNotice>)>,
     topics: Option<(broadcast::Receiver<Topic>, Option<String>)>,
-    /// Whose process it is, by the kernel's word: an app is no operator.
+    /// The app whose run contains the peer process, according to the kernel. An app may not act as an operator.
     of_app: Option<Arc<AppReport>>,
     is_misbehaving: bool,
     place: conn_limits::ConnPermit,
     shared: Rc<Shared>,
 }
 
-/// What happened while we waited.
+/// The event that ended a wait.
 enum Event {
     Read(usize),
     AppNotice(AppNotice),
@@ -103,14 +104,14 @@ enum Event {
     HungUp,
 }
 
-/// Whether to go on listening.
+/// Whether to continue reading.
 #[derive(PartialEq, Eq)]
 enum Then {
     Go,
     Close,
 }
 
-/// Whoever guesses shall not do it quickly.
+/// Failed authentication is answered with a delay, to slow down guessing.
 fn is_no_proof(fault: &Fault) -> bool {
     matches!(fault.code, FaultCode::Unauthorized | FaultCode::Forbidden | FaultCode::NotFound)
 }
@@ -149,22 +150,22 @@ impl Connection {
                 }
                 Event::Read(length) => {
                     lines.add(&chunk[..length]);
-                    // A quiet connection needs little; one that has much to say gets more.
+                    // An idle connection needs a small buffer; a busy one gets a larger one.
                     if length == chunk.len() && length < CHUNK {
                         chunk.resize(CHUNK, 0);
                     }
                     let (then, requests) = self.take(&mut lines).await;
-                    // Much that says little costs as well.
+                    // Much input in few requests also counts for the rate.
                     let bulk = length.div_ceil(BYTES_OF_REQUEST) as u64;
                     let wait_ms = rate.count(requests.max(bulk), ostler_os::mono_ms());
                     if wait_ms > 0 {
                         let description = if bulk > requests {
                             format!(
-                                "it sends more than {} bytes a second",
+                                "sent more than {} bytes per second",
                                 RATE as usize * BYTES_OF_REQUEST
                             )
                         } else {
-                            format!("it sends more than {RATE} requests a second")
+                            format!("sent more than {RATE} requests per second")
                         };
                         self.note_misbehaviour(&description);
                         tokio::time::sleep(Duration::from_millis(wait_ms)).await;
@@ -207,14 +208,14 @@ impl Connection {
                 Ok(Topic::App(status)) if wanted.is_none_or(|id| status.package_id == id) => {
                     return Event::Topic(Topic::App(status));
                 }
-                // What it was too slow for is followed by what is true now.
+                // The receiver was too slow for this event; the next one has the current state.
                 Ok(Topic::App(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => return Event::HungUp,
             }
         }
     }
 
-    /// Every line that has come. How many there were counts for the rate.
+    /// Handles all complete lines, and returns their number for the rate.
     async fn take(&mut self, lines: &mut Lines) -> (Then, u64) {
         let mut requests = 0;
         loop {
@@ -223,7 +224,7 @@ impl Connection {
                 None => return (Then::Go, requests),
                 Some(Line::Whole(line)) => match read_request(line) {
                     Ok(request) => {
-                        // An operator's answer may be large: one at a time of a process, until it is read.
+                        // An operator's answer may be large: a process gets one at a time, until it has read it.
                         if request.method.starts_with("apps.") {
                             let process = Rc::clone(&self.place.pane_slot.process);
                             large = Arc::clone(&process.large).acquire_owned().await.ok();
@@ -236,19 +237,19 @@ impl Connection {
                         (id, outcome, Then::Go)
                     }
                     Err((id, fault)) => {
-                        self.note_misbehaviour("it sent a line that is no request");
+                        self.note_misbehaviour("sent an invalid request");
                         (id, Err(fault), Then::Go)
                     }
                 },
                 Some(Line::TooLong) => {
-                    self.note_misbehaviour("it sent a line that is too long");
-                    let description = format!("a line may have {LINE_MOST} bytes");
+                    self.note_misbehaviour("sent a line that is too long");
+                    let description = format!("a line may have at most {LINE_MOST} bytes");
                     let fault = Fault::new(FaultCode::InvalidRequest, description);
                     (String::new(), Err(fault), Then::Go)
                 }
                 Some(Line::Endless) => {
-                    self.note_misbehaviour("it sent a line that does not end, and was cut off");
-                    let description = format!("{UNENDED_MOST} bytes and no end of the line");
+                    self.note_misbehaviour("sent a line without an end, and was disconnected");
+                    let description = format!("{UNENDED_MOST} bytes without the end of the line");
                     let fault = Fault::new(FaultCode::InvalidRequest, description);
                     (String::new(), Err(fault), Then::Close)
                 }
@@ -258,8 +259,8 @@ impl Connection {
             self.number += 1;
             write_response(&mut self.out, self.number, &id, &outcome);
             drop(outcome);
-            // What it does not read is not followed by more. An app's own answers are small, and how fast it asks
-            // is judged by all that it sent at once.
+            // Do not queue more than the peer reads. An app's own answers are small, and its rate limit includes all
+            // that it sent at once.
             let is_app = self.app.is_some() || self.of_app.is_some();
             if self.out.len() > LARGE && (large.is_some() || !is_app) {
                 let pane_slot = Rc::clone(&self.place.pane_slot);
@@ -287,7 +288,7 @@ impl Connection {
             return Ok(result);
         }
         if !method.starts_with("app.") && method != "config.get" {
-            let description = format!("there is no method {method:?}");
+            let description = format!("method {method:?} does not exist");
             return Err(Fault::new(FaultCode::MethodNotFound, description));
         }
         let app = match (&request.token, &self.app) {
@@ -296,19 +297,19 @@ impl Connection {
                 return Err(Fault::new(FaultCode::AppNotRegistered, description));
             }
             (None, Some(_)) => {
-                let description = "every request after app.register carries its token";
+                let description = "every request after app.register must have its token";
                 return Err(Fault::new(FaultCode::Unauthorized, description));
             }
             (Some(token), known) => {
                 let app = self.shared.engine.apps().by_token(token);
-                // One connection is one app, whatever other tokens it knows.
+                // A connection belongs to one app, even if the peer knows other tokens.
                 let is_it =
                     |app: &Arc<AppReport>| known.as_ref().is_none_or(|own| own.run == app.run);
                 match app.filter(is_it) {
                     Some(app) => app,
                     None => {
-                        self.note_misbehaviour("it gave a token that is not its own");
-                        let description = "the token is not that of an app that runs";
+                        self.note_misbehaviour("used the token of another app");
+                        let description = "the token belongs to no running app";
                         return Err(Fault::new(FaultCode::Unauthorized, description));
                     }
                 }
@@ -323,7 +324,7 @@ impl Connection {
 
     async fn operate(&mut self, method: &str, params: Value) -> Result<Value, Fault> {
         if self.app.is_some() || self.of_app.is_some() {
-            let description = "an app is no operator: these are for the user's own tools";
+            let description = "an app may not use operator methods";
             return Err(Fault::new(FaultCode::Forbidden, description));
         }
         if method == "apps.subscribe" {
@@ -334,7 +335,7 @@ impl Connection {
         operate(method, params, self.by.clone(), &self.shared).await
     }
 
-    /// From now on this is where the app is told.
+    /// Sends the app's events to this connection from now on.
     fn become_app(&mut self, app: Arc<AppReport>) {
         if self.app.as_ref().is_some_and(|own| own.run == app.run) {
             return;
@@ -370,7 +371,7 @@ impl Connection {
         write_event(&mut self.out, self.number, event, payload);
     }
 
-    /// False if nobody is there any more.
+    /// Returns false if the peer has disconnected.
     async fn send(&mut self) -> bool {
         if self.out.is_empty() {
             return true;
@@ -389,7 +390,7 @@ impl Connection {
         let _ = tokio::time::timeout(LAST_WORD, self.send()).await;
     }
 
-    /// Once a connection: one that floods us shall not flood the journal.
+    /// Recorded once per connection, so that a flood of requests does not flood the journal.
     fn note_misbehaviour(&mut self, description: &str) {
         let app = self.app.as_ref().or(self.of_app.as_ref());
         if let Some(app) = app.filter(|_| !self.is_misbehaving) {

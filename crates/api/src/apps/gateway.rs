@@ -1,4 +1,4 @@
-//! The way in for faces that live on other threads.
+//! The entry point for servers on other threads.
 
 use crate::handlers::dispatch;
 use crate::server::Shared;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::rc::Rc;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-/// The way in for a face that lives on another thread.
+/// Calls operations from another thread.
 #[derive(Clone)]
 pub struct Gateway {
     pub(crate) calls: mpsc::UnboundedSender<GatewayCall>,
@@ -32,7 +32,7 @@ pub(crate) enum GatewayCall {
     },
 }
 
-/// Something that subscribers are told.
+/// An event for subscribers.
 #[derive(Clone, Debug)]
 pub enum Topic {
     App(Box<AppStatus>),
@@ -46,14 +46,14 @@ impl Gateway {
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    /// The counters and every app, in the format that Prometheus reads.
+    /// The counters and all apps, in Prometheus format.
     pub async fn metrics(&self) -> Result<String, Fault> {
         let (reply, answer) = oneshot::channel();
         let _ = self.calls.send(GatewayCall::Metrics { reply });
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    /// Returns when the engine has answered, and whether it did.
+    /// Waits for the engine. Returns whether it has answered.
     pub async fn ping(&self) -> bool {
         let (reply, answer) = oneshot::channel();
         let _ = self.calls.send(GatewayCall::Ping { reply });
@@ -69,10 +69,10 @@ fn gone() -> Fault {
     Fault::new(FaultCode::InternalError, "the supervisor is stopping")
 }
 
-/// The operations that these faces have: those of apps.
+/// Only the operations on apps are available here.
 const SUBJECT: &str = "apps.";
 
-/// An operation of the catalogue, as the protocols of apps have it.
+/// Runs an operation of the catalogue, with the parameters and answers of the app protocols.
 pub(crate) async fn operate(
     method: &str,
     params: Value,
@@ -80,7 +80,7 @@ pub(crate) async fn operate(
     shared: &Rc<Shared>,
 ) -> Result<Value, Fault> {
     if !method.starts_with(SUBJECT) || !CATALOGUE.iter().any(|entry| entry.name == method) {
-        let description = format!("there is no method {method:?}");
+        let description = format!("method {method:?} does not exist");
         return Err(Fault::new(FaultCode::MethodNotFound, description));
     }
     let params = match params {
@@ -113,9 +113,9 @@ fn fault(refusal: WireError) -> Fault {
 }
 
 pub(crate) fn read<T: serde::de::DeserializeOwned>(params: Value) -> Result<T, Fault> {
-    // A list would be read as the fields in their order.
+    // serde would read a list as the fields in their order.
     if !params.is_object() {
-        return Err(Fault::new(FaultCode::InvalidParams, "params: an object is needed"));
+        return Err(Fault::new(FaultCode::InvalidParams, "params: expected an object"));
     }
     serde_json::from_value(params)
         .map_err(|bad| Fault::new(FaultCode::InvalidParams, format!("params: {bad}")))

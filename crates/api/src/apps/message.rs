@@ -1,10 +1,10 @@
-//! What is written to the app socket.
+//! Messages to the app socket.
 
 use ostler_model::app_wire::Fault;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Adds an answer to what is to be sent.
+/// Appends an answer to the output.
 pub(crate) fn write_response(
     out: &mut Vec<u8>,
     number: u64,

@@ -1,4 +1,4 @@
-//! What apps call.
+//! Methods for apps.
 
 use super::gateway::read;
 use crate::server::Shared;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(crate) const PROTOCOL: &str = "1.0";
-/// How long an app that says it will end may take, where it does not say.
+/// The shutdown timeout of an app that gives none.
 const LEAVING_MS: u64 = 30_000;
 
 #[derive(Deserialize)]
@@ -32,7 +32,7 @@ struct Protocol {
     version: Option<Value>,
 }
 
-/// The app that the caller has proved to be.
+/// Registers the app that the caller has proved to be.
 pub(crate) async fn register(
     params: Value,
     pid: i32,
@@ -41,23 +41,24 @@ pub(crate) async fn register(
     let Registration { manifest, secret } = read(params)?;
     let version = manifest.protocol.and_then(|protocol| protocol.version);
     let (Some(id), Some(_), Some(version)) = (manifest.id, manifest.r#type, version) else {
-        let description = "manifest needs id, type and protocol.version";
+        let description = "the manifest needs id, type and protocol.version";
         return Err(Fault::new(FaultCode::InvalidParams, description));
     };
     let version = version.as_str().map_or_else(|| version.to_string(), str::to_owned);
     if version.split('.').next() != PROTOCOL.split('.').next() {
-        let description = format!("protocol.version is {version:?}; this is {PROTOCOL}");
+        let description =
+            format!("protocol.version is {version:?}, but this supervisor has {PROTOCOL}");
         return Err(Fault::new(FaultCode::InvalidParams, description));
     }
     let claim = Claim { app: id.clone(), pid, secret };
     let report = shared.engine.register(claim).await.map_err(|refused| match refused {
         Refused::NotRunning => {
-            let description = format!("no app {id:?} is running; `ostler start` starts what is declared");
+            let description = format!("app {id:?} is not running; start it with `ostler start`");
             Fault::new(FaultCode::NotFound, description)
         }
         Refused::Stranger => {
             let description = format!(
-                "process {pid} is not of the run that was started for {id:?}, and has not its launch secret"
+                "process {pid} does not belong to the run that was started for {id:?}, and does not have its launch secret"
             );
             Fault::new(FaultCode::Forbidden, description)
         }
@@ -91,7 +92,7 @@ struct LeaveCall {
     timeout: Option<u64>,
 }
 
-/// Of one that is registered.
+/// Methods for a registered app.
 pub(crate) async fn call(
     method: &str,
     params: Value,
@@ -114,10 +115,10 @@ pub(crate) async fn call(
         "app.shutdown" => {
             let leaving: LeaveCall = read(params)?;
             report.leaving(leaving.timeout.unwrap_or(LEAVING_MS));
-            let reason = leaving.reason.unwrap_or_else(|| "it gave no reason".to_owned());
+            let reason = leaving.reason.unwrap_or_else(|| "no reason given".to_owned());
             let reason: String = reason.chars().take(200).collect();
             shared.engine.note_app(report, What::AppLeaving, reason, json!({}));
-            // It may end as soon as it is answered: by then the dispatcher has heard it, because it hears in order.
+            // The app may exit as soon as it gets the answer. This waits until the dispatcher has handled the notice.
             shared.engine.live().await;
             Ok(json!({ "ok": true }))
         }
@@ -129,6 +130,8 @@ pub(crate) async fn call(
             let version = config_version(app.map_or(&Value::Null, |(_, app)| &app.config));
             Ok(json!({ "config": config, "version": version }))
         }
-        _ => Err(Fault::new(FaultCode::MethodNotFound, format!("there is no method {method:?}"))),
+        _ => {
+            Err(Fault::new(FaultCode::MethodNotFound, format!("method {method:?} does not exist")))
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The app socket: what apps say and are told, and what operators ask. `docs/wire.md` is its description.
+//! The app socket: the protocol for apps and for operators' tools. `docs/wire.md` describes it.
 
 mod conn_limits;
 mod connection;

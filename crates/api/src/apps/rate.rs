@@ -1,6 +1,6 @@
-//! How fast one connection is read.
+//! The rate limit of one connection.
 
-/// Requests a second that are always read, and as many again at once.
+/// Requests per second that are always read, and the size of a burst.
 pub(crate) const RATE: u64 = 5_000;
 const BURST: u64 = 2 * RATE;
 
@@ -16,7 +16,7 @@ impl Rate {
         Self { left: BURST * 1_000, at_ms: now_ms }
     }
 
-    /// Counts what was read; how long to wait before more is.
+    /// Counts requests, and returns the delay before the next read.
     pub(crate) fn count(&mut self, requests: u64, now_ms: u64) -> u64 {
         let earned = now_ms.saturating_sub(self.at_ms).saturating_mul(RATE);
         self.left = self.left.saturating_add(earned).min(BURST * 1_000);
@@ -28,7 +28,7 @@ impl Rate {
         }
         let missing = wanted - self.left;
         self.left = 0;
-        // What is waited for now is spent already.
+        // The requests of this delay are already used up.
         let wait_ms = missing.div_ceil(RATE);
         self.at_ms = now_ms + wait_ms;
         wait_ms
@@ -50,7 +50,7 @@ mod tests {
             }
         }
         assert!((10 * RATE..=12 * RATE + 100).contains(&read), "{read}");
-        // Who was quiet may be quick again.
+        // The rate budget refills while the app is idle.
         assert_eq!(rate.count(RATE, now_ms + 5_000), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Agents on terminals: what is known of them, and what they report.
+//! Agents on terminals: their state and their reports.
 
 use super::dispatch::Handle;
 use crate::find::{current, error, find};
@@ -25,7 +25,7 @@ impl Handle for Report {
         };
         shared.engine.report(run, pid, *report).await.map(|()| Done {}).map_err(|NotOfRun| {
             let message = format!(
-                "process {pid} is not of run {run}: only an agent's own processes report for it"
+                "process {pid} does not belong to run {run}: only the agent's own processes may report for it"
             );
             error(ErrorCode::Conflict, message)
         })

@@ -1,4 +1,4 @@
-//! Apps: units with a manifest, which talk back.
+//! Apps: units with a manifest that use the app socket.
 
 use super::dispatch::Handle;
 use crate::background::beside;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 const LINES: u64 = 100;
 const LINES_MOST: u64 = 10_000;
-/// The most of a log that one answer holds.
+/// Maximum size of the log in one answer.
 const LOG_MOST: usize = 4 << 20;
 
 impl Handle for List {
@@ -83,7 +83,7 @@ impl Handle for Restart {
     }
 }
 
-/// Returns when it is so, unless the caller does not want to wait.
+/// Returns when the operation is complete, unless the caller does not want to wait.
 async fn ask(
     id: &str,
     wait: Option<bool>,
@@ -108,7 +108,7 @@ async fn ask(
     }
 }
 
-/// By its id; or by its unit's name, where two units run the same app.
+/// Finds an app by its id, or by its unit's name if two units run the same app.
 async fn find(id: &str, shared: &Shared) -> Result<(UnitView, Arc<AppSpec>), WireError> {
     let mut apps = shared.engine.app_views().await;
     let at = apps.iter().position(|(view, _)| view.name == id);
@@ -117,7 +117,7 @@ async fn find(id: &str, shared: &Shared) -> Result<(UnitView, Arc<AppSpec>), Wir
         Some(at) => Ok(apps.swap_remove(at)),
         None => {
             let known: Vec<&str> = apps.iter().map(|(_, app)| app.id.as_str()).collect();
-            let description = format!("there is no app {id:?}; there is: {}", known.join(", "));
+            let description = format!("there is no app {id:?}; known apps: {}", known.join(", "));
             Err(error(ErrorCode::NotFound, description))
         }
     }
@@ -133,7 +133,7 @@ pub(crate) async fn statuses(shared: &Shared, depth: Depth) -> Vec<AppStatus> {
     unit_statuses(shared, depth).await.into_iter().map(|(_, status)| status).collect()
 }
 
-/// With the names of the units, of which two may run the same app.
+/// The status of each app with the name of its unit; two units may run the same app.
 pub(crate) async fn unit_statuses(shared: &Shared, depth: Depth) -> Vec<(String, AppStatus)> {
     let apps = shared.engine.app_views().await;
     let seen = match depth {
@@ -163,14 +163,14 @@ fn status(view: &UnitView, app: &AppSpec, usage: Option<&Usage>, shared: &Shared
     }
 }
 
-/// The one mapping of our states to the document's.
+/// Maps a unit's state to the state in the app protocol.
 pub(crate) fn phase(view: &UnitView) -> AppPhase {
     match view.state {
         UnitState::Stopped | UnitState::Done | UnitState::Scheduled | UnitState::Suspended => {
             AppPhase::Stopped
         }
         UnitState::Waiting | UnitState::Queued | UnitState::Starting => AppPhase::Starting,
-        // It runs, and is not well.
+        // It runs, but is unhealthy.
         UnitState::Ready if !view.why.is_empty() => AppPhase::Error,
         UnitState::Ready => AppPhase::Ready,
         UnitState::Stopping => AppPhase::Stopping,
@@ -192,7 +192,7 @@ fn last_error(view: &UnitView) -> Option<String> {
 }
 
 async fn logs(view: &UnitView, lines: u64, shared: &Shared) -> Vec<AppLine> {
-    // An end that was asked for is not among its ends.
+    // A requested end is not recorded as an end.
     let last = || shared.read(|reader| reader.runs_of(&view.name, 1)).ok()?.pop();
     let run = view.run_id.or_else(|| last().map(|record| record.run_id));
     let Some(run) = run else { return Vec::new() };
@@ -207,7 +207,7 @@ async fn logs(view: &UnitView, lines: u64, shared: &Shared) -> Vec<AppLine> {
     beside(move || last_lines(output, lines)).await.unwrap_or_default()
 }
 
-/// What is written of each stream, in the order it came, cut into lines.
+/// The last lines of each stream, in the order in which they were written.
 fn last_lines(output: Arc<OutputState>, lines: u64) -> Vec<AppLine> {
     let mut reader = LogReader::new(output);
     let mut offset = reader.lines_before_end(lines).unwrap_or(0);

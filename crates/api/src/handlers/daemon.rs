@@ -1,4 +1,4 @@
-//! The daemon itself.
+//! Operations on the daemon.
 
 use super::dispatch::Handle;
 use crate::find::{error, registry_error, stopping};
@@ -65,16 +65,16 @@ impl Handle for HandOver {
         let why_not = match shared.engine.hand_over(self.program.map(PathBuf::from)).await {
             engine::HandOver::Begun => return Ok(Done {}),
             engine::HandOver::NoGuardian => {
-                "this supervisor was started without a guardian; end it and use `ostler start`"
+                "this supervisor has no guardian; stop it and use `ostler start`"
             }
             engine::HandOver::NoCopy(why) => {
                 return Err(error(
                     ErrorCode::Conflict,
-                    format!("{why}; free some space there, then upgrade again"),
+                    format!("{why}; free some disk space, then upgrade again"),
                 ));
             }
             engine::HandOver::Systemd => {
-                "systemd looks after this supervisor: replace the program its unit names, then `systemctl restart` the unit"
+                "this supervisor is managed by systemd: replace the program of its unit, then run `systemctl restart` for the unit"
             }
             engine::HandOver::Stopping => {
                 return Err(stopping());

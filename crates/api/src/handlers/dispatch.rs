@@ -1,4 +1,4 @@
-//! From the name of an operation to what carries it out.
+//! Dispatches a request to the handler of its operation.
 
 use crate::find::error;
 use crate::server::Shared;
@@ -8,19 +8,19 @@ use ostler_ops::{CATALOGUE, Cost, Operation, each_operation};
 use std::pin::Pin;
 use std::rc::Rc;
 
-/// Carries out an operation. The compiler asks for one of each operation in the catalogue.
+/// Handles an operation. The compiler requires an implementation for each operation of the catalogue.
 pub(crate) trait Handle: Operation {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Self::Response, WireError>;
 }
 
-/// What a request costs, by the name of its operation.
+/// The cost of a request, by operation name.
 pub(crate) fn cost_of(method: &str) -> Cost {
     CATALOGUE.iter().find(|entry| entry.name == method).map_or(Cost::Quick, |entry| entry.cost)
 }
 
 type Line = Pin<Box<dyn Future<Output = Vec<u8>>>>;
 
-/// The line of the response.
+/// Returns the response line.
 pub(crate) fn dispatch(request: &Request<'_>, by: Actor, shared: Rc<Shared>) -> Line {
     macro_rules! handlers {
         ([$($one:ty)*] [$($stream:ty)*]) => {
@@ -28,9 +28,9 @@ pub(crate) fn dispatch(request: &Request<'_>, by: Actor, shared: Rc<Shared>) -> 
                 $(<$one as Operation>::NAME => handle::<$one>(request, by, shared),)*
                 $(<$stream as Operation>::NAME => refuse(
                     request.id,
-                    format!("{} is a stream: it takes a connection of the control socket over", request.method),
+                    format!("{} is a stream and needs its own connection to the control socket", request.method),
                 ),)*
-                _ => refuse(request.id, format!("not a request: there is no operation {:?}", request.method)),
+                _ => refuse(request.id, format!("invalid request: there is no operation {:?}", request.method)),
             }
         };
     }
@@ -43,7 +43,7 @@ fn handle<O: Handle>(request: &Request<'_>, by: Actor, shared: Rc<Shared>) -> Li
         Ok(operation) => {
             Box::pin(async move { response_line(id, &operation.handle(by, &shared).await) })
         }
-        Err(bad) => refuse(id, format!("not a request: {}: {bad}", O::NAME)),
+        Err(bad) => refuse(id, format!("invalid request: {}: {bad}", O::NAME)),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The journal for callers, a slice at a time: an answer is never larger than a slice, whatever was asked for. A
-//! caller goes on from the last entry it got.
+//! Reads the journal in slices, so that an answer has a limited size. A caller continues after the last entry it
+//! received.
 
 use super::dispatch::Handle;
 use crate::connection::{Reading, Writing, respond};
@@ -13,7 +13,7 @@ use ostler_registry::{EntryQuery, SliceMost};
 use tokio::io::AsyncReadExt;
 
 const SLICE: SliceMost = SliceMost { rows: 500, bytes: 256 << 10 };
-/// So many entries are passed at once on the way to the first of the newest ones; others are served between two steps.
+/// Entries that are skipped at once on the way to the newest ones; other requests are served in between.
 const STEP_ROWS: u64 = 5_000;
 
 impl Handle for Entries {
@@ -22,7 +22,7 @@ impl Handle for Entries {
     }
 }
 
-/// The first entries that the filter wants: with `newest`, the oldest of those.
+/// The first entries that match the filter; with `newest`, the first of the newest entries.
 async fn slice(filter: &Entries, shared: &Shared) -> Result<Vec<Entry>, WireError> {
     let run = filter.run.as_deref().map(|text| find(shared, text)).transpose()?;
     let mut query = EntryQuery {
@@ -37,7 +37,7 @@ async fn slice(filter: &Entries, shared: &Shared) -> Result<Vec<Entry>, WireErro
     shared.read(|reader| reader.entries(&query, SLICE)).map_err(registry_error)
 }
 
-/// The number of the oldest of so many newest entries.
+/// The number of the oldest of the newest entries.
 async fn first_of(
     newest: u64,
     query: &EntryQuery,
@@ -59,7 +59,8 @@ async fn first_of(
     Ok(first)
 }
 
-/// One answer after another, until the caller hangs up. An empty one says that this is all for now.
+/// Sends one answer after another until the caller disconnects. An empty answer means that there are no more entries
+/// at the moment.
 pub(crate) async fn follow(
     id: u64,
     call: Follow,

@@ -38,13 +38,13 @@ impl Handle for Show {
             (Some(mail), true) => Ok(mail),
             (Some(_), false) => Err(error(
                 ErrorCode::Ambiguous,
-                format!("several messages have ids that end with {id:?}; give more of the id"),
+                format!(
+                    "several messages have ids that end with {id:?}; give more characters of the id"
+                ),
             )),
             (None, _) => Err(error(
                 ErrorCode::NotFound,
-                format!(
-                    "there is no mail {id:?}; `ostler mail inbox NAME --all` lists what there is"
-                ),
+                format!("there is no mail {id:?}; `ostler mail inbox NAME --all` lists all mail"),
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! What the supervisor does for each operation of the catalogue: one file a subject, named as in the catalogue.
+//! Handlers for the operations of the catalogue: one file per subject, with the same names as in the catalogue.
 
 mod agents;
 mod apps;

@@ -1,4 +1,4 @@
-//! Nudges that wait.
+//! Pending nudges.
 
 use super::dispatch::Handle;
 use super::mail::{invalid, not_kept};

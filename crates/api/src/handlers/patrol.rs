@@ -1,4 +1,4 @@
-//! What the patrol remembers.
+//! The patrol's stored state.
 
 use super::dispatch::Handle;
 use super::mail::{invalid, not_kept};
@@ -9,9 +9,9 @@ use ostler_ops::Done;
 use ostler_ops::patrol::{Load, Note, Order, Save, Say};
 use ostler_ops::wire::WireError;
 
-/// Of one call.
+/// Limit for one call.
 const NOTES_MOST: usize = 1_000;
-/// Of one note: its sentence, and its evidence as text.
+/// Limits for one note: its sentence, and its evidence as text.
 const WHY_MOST: usize = 16 << 10;
 const EVIDENCE_MOST: usize = 64 << 10;
 
@@ -46,7 +46,10 @@ impl Handle for Note {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
         let notes = self.notes;
         if notes.len() > NOTES_MOST {
-            return Err(invalid(format!("{} notes; at most {NOTES_MOST} a call", notes.len())));
+            return Err(invalid(format!(
+                "{} notes; a call may have at most {NOTES_MOST}",
+                notes.len()
+            )));
         }
         notes.iter().try_for_each(check).map_err(invalid)?;
         shared.engine.note_patrol(notes, by).await.map(|()| Done {}).map_err(not_kept)
@@ -55,22 +58,27 @@ impl Handle for Note {
 
 fn check(note: &PatrolNote) -> Result<(), String> {
     if !is_the_patrols(note.what) {
-        return Err(format!("{:?} is not the patrol's to tell", note.what.as_str()));
+        return Err(format!("the patrol may not record {:?}", note.what.as_str()));
     }
     if let Some(unit) = &note.unit {
         Mail::check_name(unit)?;
     }
     if note.why.len() > WHY_MOST {
-        return Err(format!("a reason of {} bytes; at most {WHY_MOST}", note.why.len()));
+        return Err(format!(
+            "the reason has {} bytes; at most {WHY_MOST} are allowed",
+            note.why.len()
+        ));
     }
     let evidence = serde_json::to_string(&note.evidence).map_or(0, |text| text.len());
     if evidence > EVIDENCE_MOST {
-        return Err(format!("evidence of {evidence} bytes; at most {EVIDENCE_MOST}"));
+        return Err(format!(
+            "the evidence has {evidence} bytes; at most {EVIDENCE_MOST} are allowed"
+        ));
     }
     Ok(())
 }
 
-/// The journal tells what the supervisor did; nobody else can say that of it.
+/// The patrol may only record its own decisions, not actions of the supervisor.
 fn is_the_patrols(what: What) -> bool {
     matches!(
         what,

@@ -22,21 +22,21 @@ impl Handle for Spawn {
         }
         if spec.limits.grace_ms > Limits::MAX_GRACE_MS {
             return bad(format!(
-                "a grace of {} ms is too long: at most {} ms",
+                "a grace of {} ms is too long; at most {} ms are allowed",
                 spec.limits.grace_ms,
                 Limits::MAX_GRACE_MS
             ));
         }
         if spec.size.columns == 0 || spec.size.rows == 0 {
-            return bad("a terminal has at least one column and one row".to_owned());
+            return bad("a terminal must have at least one column and one row".to_owned());
         }
         if spec.size.is_too_large() {
             let (TerminalSize { columns, rows }, most) = (spec.size, TerminalSize::MOST);
             return bad(format!(
-                "a terminal of {columns}x{rows} is too large: at most {most} columns and {most} rows"
+                "a terminal of {columns}x{rows} is too large; at most {most} columns and {most} rows are allowed"
             ));
         }
-        // Asked again by somebody whose answer was lost with our predecessor.
+        // The client repeats a request whose answer was lost with the previous supervisor.
         if let Some(run) = spec.run_id
             && let Ok(record) = current(shared, &run.to_string()).await
         {
@@ -46,7 +46,7 @@ impl Handle for Spawn {
             Ok(record) => Ok(record),
             Err(SpawnRefused::ShuttingDown) => Err(error(
                 ErrorCode::ShuttingDown,
-                "the supervisor is stopping and starts nothing more",
+                "the supervisor is stopping and starts no more runs",
             )),
             Err(SpawnRefused::Pool(refused)) => Err(pool_refused(refused)),
             Err(SpawnRefused::Registry { message }) => Err(error(
@@ -66,7 +66,7 @@ impl Handle for List {
         }
         let ours = shared.engine.records().await.ok_or_else(stopping)?;
         let others = shared.read(|reader| reader.live()).map_err(registry_error)?;
-        // Those that have ended are looked at last: a run that ends between the looks is in two of them, never in none.
+        // Read the ended runs last: a run that ends meanwhile is found twice, but is never missing.
         let mut runs = if filter.live_only {
             Vec::new()
         } else {
@@ -78,7 +78,7 @@ impl Handle for List {
         let own: std::collections::HashSet<RunId> = ours.iter().map(|run| run.run_id).collect();
         runs.extend(others.into_iter().filter(|run| !own.contains(&run.run_id)));
         runs.extend(ours);
-        // The later word counts.
+        // The later entry wins.
         let mut seen = std::collections::HashSet::new();
         runs.retain(|run| seen.insert(run.run_id));
         Ok(runs)
@@ -118,7 +118,7 @@ impl Handle for Cancel {
         let reason = self.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
         if reason.is_some_and(|reason| reason.chars().count() > Self::REASON_MOST) {
             let most = Self::REASON_MOST;
-            let message = format!("the reason is too long; it has at most {most} characters");
+            let message = format!("the reason is too long; at most {most} characters are allowed");
             return Err(error(ErrorCode::InvalidRequest, message));
         }
         let reason = reason.map(str::to_owned);
@@ -148,20 +148,19 @@ impl Handle for Screen {
         let name = record.unit.unwrap_or_else(|| format!("run {run}"));
         let logged = name.strip_prefix("run ").unwrap_or(&name);
         let Some(attached) = shared.engine.attach(run).await else {
-            let description =
-                format!("{name} has ended; `ostler logs {logged}` shows what it wrote");
+            let description = format!("{name} has ended; `ostler logs {logged}` shows its output");
             return Err(error(ErrorCode::Conflict, description));
         };
         let none = || {
             let description =
-                format!("{name} has no terminal; `ostler logs {logged}` shows what it writes");
+                format!("{name} has no terminal; `ostler logs {logged}` shows its output");
             error(ErrorCode::Conflict, description)
         };
         attached.output.screen_text().ok_or_else(none)
     }
 }
 
-/// The result of a run, once there is one.
+/// Waits for the result of a run.
 pub(crate) async fn ended(shared: &Shared, run: RunId) -> Result<RunResult, WireError> {
     match shared.engine.wait(run).await {
         Cancelled::Ended(result) => Ok(result),
@@ -179,7 +178,7 @@ fn others(record: &RunRecord) -> WireError {
     error(
         ErrorCode::Elsewhere,
         format!(
-            "run {} belongs to another supervisor (instance {}); ask that one",
+            "run {} belongs to another supervisor (instance {}); use that one",
             record.run_id, record.owner_instance_id
         ),
     )

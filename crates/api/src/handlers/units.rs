@@ -1,4 +1,4 @@
-//! Units: declare, start, stop, wait for, look at.
+//! Units: declare, start, stop, wait, show.
 
 use super::dispatch::Handle;
 use crate::find::{error, stopping};
@@ -78,7 +78,7 @@ pub(super) fn pool_refused(refused: PoolRefused) -> WireError {
     error(ErrorCode::InvalidRequest, refused.to_string())
 }
 
-/// The units of these names; every one must be there: nothing is done by halves.
+/// The units with these names. If one is missing, the whole request fails.
 async fn known(names: &[String], shared: &Shared) -> Result<Vec<UnitView>, WireError> {
     if names.is_empty() {
         return Ok(Vec::new());
@@ -87,7 +87,8 @@ async fn known(names: &[String], shared: &Shared) -> Result<Vec<UnitView>, WireE
     for name in names {
         if !known.iter().any(|view| view.name == *name) {
             let names: Vec<&str> = known.iter().map(|view| view.name.as_str()).collect();
-            let description = format!("there is no unit {name:?}; there is: {}", names.join(", "));
+            let description =
+                format!("there is no unit {name:?}; known units: {}", names.join(", "));
             return Err(error(ErrorCode::NotFound, description));
         }
     }
@@ -95,14 +96,14 @@ async fn known(names: &[String], shared: &Shared) -> Result<Vec<UnitView>, WireE
     Ok(known)
 }
 
-/// A part of the daemon serves units of all files, and ends with the daemon only.
+/// A part of the daemon serves units of all files, so it ends only with the daemon.
 fn may_end(units: &[UnitView]) -> Result<(), WireError> {
     match units.iter().find(|view| view.part == Some(Part::Daemon)) {
         None => Ok(()),
         Some(view) => Err(error(
             ErrorCode::InvalidRequest,
             format!(
-                "{} is a part of the daemon and ends with it: `ostler stop` without a name ends both, `ostler restart {}` starts it anew",
+                "{} is a part of the daemon and ends with it: `ostler stop` without a name stops both, `ostler restart {}` restarts it",
                 view.name, view.name
             ),
         )),

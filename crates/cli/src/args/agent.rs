@@ -1,4 +1,4 @@
-//! The words for agents on terminals.
+//! Arguments of `answer` and `report`.
 
 use clap::{Args, ValueEnum};
 use ostler_model::AgentState;
@@ -6,16 +6,16 @@ use ostler_model::AgentState;
 #[derive(Debug, Args)]
 #[command(
     after_help = "KEY: enter, escape, up, down, left, right, tab, space, or one character, which is pressed as it is. Anything else is a text: it is typed, \
-and then Enter is pressed.\n\nExit 1 if nothing is asked (then nothing is typed), or if the question is still there afterwards. \
-What is on the screen then is printed.\n\nExamples:\n  ostler answer coder 1\n  ostler answer coder escape\n  ostler answer coder \"use the staging database\""
+followed by Enter.\n\nExit 1 if the agent asks nothing (then nothing is typed), or if the question is still there afterwards. \
+In both cases the screen is printed.\n\nExamples:\n  ostler answer coder 1\n  ostler answer coder escape\n  ostler answer coder \"use the staging database\""
 )]
 pub struct AnswerArguments {
-    /// A unit, or a run by its id or enough of its beginning or end
+    /// A unit, or a run id (a unique prefix or suffix is enough)
     pub name: String,
     /// A text or a key
     #[arg(value_name = "TEXT|KEY", allow_hyphen_values = true)]
     pub answer: String,
-    /// It is a text, whatever it looks like
+    /// Treat the argument as text even if it names a key
     #[arg(long)]
     pub text: bool,
     /// Print one JSON document
@@ -25,23 +25,23 @@ pub struct AnswerArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "For the hooks of agents, which run inside the unit. A report counts until the agent's screen says something else.\n\n\
+    after_help = "For the hooks of agents, which run inside the unit. A report is valid until the agent's screen shows another state.\n\n\
 Example:  ostler report --state waiting --question \"May I delete build/?\""
 )]
 pub struct ReportArguments {
-    /// What it does now
+    /// The agent's state
     #[arg(long, value_name = "STATE")]
     pub state: Option<ReportedState>,
-    /// What it asks
+    /// The question that the agent asks
     #[arg(long, value_name = "TEXT")]
     pub question: Option<String>,
-    /// When its limit is over, in milliseconds since 1970
+    /// When the agent's usage limit ends, in milliseconds since 1970
     #[arg(long, value_name = "MS")]
     pub until_ms: Option<u64>,
-    /// What it calls its conversation
+    /// The agent's id of its conversation
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// A text that was sent to it, as it got it
+    /// A text that the agent received, as it received it
     #[arg(long, value_name = "TEXT")]
     pub prompt: Option<String>,
 }

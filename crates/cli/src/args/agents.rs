@@ -1,4 +1,4 @@
-//! The words of `agents`.
+//! Arguments of `agents`.
 
 use super::parse_duration;
 use clap::{Args, Subcommand};
@@ -6,10 +6,10 @@ use std::ffi::OsString;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A profile is what is known of one agent: where its input box is, what it shows while it works or asks, how a text is sent. A file in \
-~/.config/ostler/agents/*.toml adds one, or replaces the one of the same name.\n\nExamples:\n  ostler agents                         which profiles there are\n  \
-ostler agents show claude             one, to begin your own with\n  ostler agents test claude -- claude   start a program, and print what its profile recognises\n  \
-ostler agents hooks claude --install  let claude report what it does by itself"
+    after_help = "A profile describes one agent program: where its input box is, what it shows while it works or asks, how a text is sent. A file in \
+~/.config/ostler/agents/*.toml adds a profile, or replaces the one of the same name.\n\nExamples:\n  ostler agents                         list the profiles\n  \
+ostler agents show claude             print one, as a start for your own\n  ostler agents test claude -- claude   start a program, and print what the profile recognises\n  \
+ostler agents hooks claude --install  let claude report its state through its hooks"
 )]
 pub struct AgentsArguments {
     /// Print one JSON document
@@ -26,9 +26,9 @@ pub enum AgentsVerb {
         /// The profile
         name: String,
     },
-    /// Start a program on a terminal of its own, and print what the profile recognises on its screen
+    /// Start a program on a new terminal, and print what the profile recognises on its screen
     Test(TestArguments),
-    /// Print the settings that let an agent report by itself, or put them into its configuration
+    /// Print the settings that make an agent report its state, or add them to its configuration
     Hooks {
         /// The profile
         name: String,
@@ -36,7 +36,7 @@ pub enum AgentsVerb {
         #[arg(long)]
         install: bool,
     },
-    /// What an agent's hook calls: its event as JSON on standard input or as the last word
+    /// Called by an agent's hook: reads the event as JSON from standard input or the last argument
     #[command(hide = true)]
     Hook { name: String, event: Option<String> },
 }
@@ -45,13 +45,13 @@ pub enum AgentsVerb {
 pub struct TestArguments {
     /// The profile
     pub name: String,
-    /// How long the screen is watched
+    /// How long to watch the screen
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration, default_value = "15s")]
     pub time: u64,
-    /// A text that is sent to it as soon as its prompt is there
+    /// Send this text as soon as the prompt appears
     #[arg(long, value_name = "TEXT")]
     pub send: Option<String>,
-    /// The program and its words
+    /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

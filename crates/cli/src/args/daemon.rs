@@ -1,4 +1,4 @@
-//! The words for the daemon itself, and for the machine it starts with.
+//! Arguments of the verbs for the daemon and for its start at boot.
 
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -14,12 +14,12 @@ pub struct JsonArguments {
 #[cfg(feature = "http")]
 #[derive(Debug, Args)]
 #[command(
-    after_help = "HTTP is off unless OSTLER_HTTP names an address where the daemon is started; `ostler status` shows it.\n\n\
+    after_help = "HTTP is off unless OSTLER_HTTP is set to an address when the daemon starts; `ostler status` shows the address.\n\n\
 Example:\n  OSTLER_HTTP=127.0.0.1:7420 ostler start\n  \
 curl -H \"Authorization: Bearer $(ostler token)\" http://127.0.0.1:7420/api/apps"
 )]
 pub struct TokenArguments {
-    /// Make the present token invalid instead, and no new one
+    /// Revoke the present token, and create no new one
     #[arg(long)]
     pub revoke: bool,
     /// Print one JSON document
@@ -29,12 +29,12 @@ pub struct TokenArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The new program is started and must answer within 15 s; if it does not, the old one takes its place again \
-(exit 1). Meanwhile every run goes on, and whoever calls is answered by the one that stays. The guardian itself stays the \
-one it is until the next `ostler stop` and `ostler start`."
+    after_help = "The new program must answer within 15 s; otherwise the guardian starts the old one again (exit 1). \
+Runs continue meanwhile, and requests wait until a supervisor answers. The guardian itself is replaced only by \
+`ostler stop` and `ostler start`."
 )]
 pub struct UpgradeArguments {
-    /// The program to go on with; by default the one this command is
+    /// The new program; by default the executable of this command
     pub path: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
@@ -43,16 +43,16 @@ pub struct UpgradeArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  ostler start                       the daemon\n  ostler start bot                   a unit that is declared\n  \
-ostler start --name bot -- node bot.js   a new unit that is in no file"
+    after_help = "Examples:\n  ostler start                       the daemon\n  ostler start bot                   a declared unit\n  \
+ostler start --name bot -- node bot.js   a new unit without a file"
 )]
 pub struct StartArguments {
     /// Units
     pub names: Vec<String>,
-    /// A new unit of this name, with the command after --
+    /// Create a unit of this name that runs the command after --
     #[arg(long, requires = "command", conflicts_with = "names")]
     pub name: Option<String>,
-    /// Return at once
+    /// Return immediately
     #[arg(long)]
     pub no_wait: bool,
     /// Print one JSON document
@@ -74,8 +74,8 @@ pub struct StatusArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Its exit code is the command's own (128+n for signal n, 126 cannot execute, 127 not found). What the command \
-leaves behind is ended: TERM, 3 s, KILL.\n\nExample, in a Dockerfile:  ENTRYPOINT [\"ostler\", \"init\", \"--\"]"
+    after_help = "The exit code is the command's (128+n for signal n, 126 cannot execute, 127 not found). Processes that the command \
+leaves behind are killed: SIGTERM, 3 s, SIGKILL.\n\nExample, in a Dockerfile:  ENTRYPOINT [\"ostler\", \"init\", \"--\"]"
 )]
 pub struct InitArguments {
     /// The command and its arguments, after --
@@ -85,23 +85,23 @@ pub struct InitArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Under systemd, systemd itself looks after the supervisor; `systemctl restart` lets every run go on. launchd and cron \
-call `ostler start`. A daemon that runs already is not disturbed."
+    after_help = "With systemd, systemd itself is the guardian of the supervisor; runs survive `systemctl restart`. launchd and cron \
+call `ostler start`. A daemon that is already running keeps running."
 )]
 pub struct EnableArguments {
     #[command(flatten)]
     pub boot: BootArguments,
-    /// Print what would be written, and do nothing
+    /// Print the files that would be written, and change nothing
     #[arg(long, conflicts_with = "json")]
     pub print: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct BootArguments {
-    /// By whose means, instead of the best that is here
-    #[arg(long, value_name = "MEANS")]
+    /// Use this boot system, instead of the best one available
+    #[arg(long, value_name = "NAME")]
     pub with: Option<Means>,
-    /// For the whole system, not for your user alone (systemd; you must be root)
+    /// Enable it for the whole system, not for your user alone (systemd; you must be root)
     #[arg(long)]
     pub system: bool,
     /// Print one JSON document
@@ -109,16 +109,16 @@ pub struct BootArguments {
     pub json: bool,
 }
 
-/// What a shell completes.
+/// The kinds of names for shell completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Names {
     Units,
-    /// Those that are not over, and the newest that are.
+    /// Live runs, and the newest ended ones.
     Runs,
     LiveRuns,
 }
 
-/// Who starts things at boot.
+/// The system that starts the daemon at boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Means {
     Systemd,

@@ -1,12 +1,12 @@
-//! The words of `mail` and `handoff`.
+//! Arguments of `mail` and `handoff`.
 
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Who you are: --as NAME, else $OSTLER_AGENT, $GT_ROLE or $BD_ACTOR, else the unit this command runs in, else `overseer`.\n\
-Every mailbox is also a file: mail/NAME.jsonl in the home.\n\nExamples:\n  ostler mail send deacon -s \"build is red\" -m \"since 4711\"\n  \
-git log -3 | ostler mail send mayor -s \"what happened\"\n  ostler mail check --inject             in a session's start hook"
+    after_help = "Your name is: --as NAME, else $OSTLER_AGENT, $GT_ROLE or $BD_ACTOR, else the unit this command runs in, else `overseer` (the operator).\n\
+Every mailbox is also a file: mail/NAME.jsonl in the home directory.\n\nExamples:\n  ostler mail send reviewer -s \"build is red\" -m \"since 4711\"\n  \
+git log -3 | ostler mail send planner -s \"what happened\"\n  ostler mail check --inject             in an agent's start hook"
 )]
 pub struct MailArguments {
     #[command(subcommand)]
@@ -15,13 +15,13 @@ pub struct MailArguments {
 
 #[derive(Debug, Subcommand)]
 pub enum MailVerb {
-    /// Send a message; its id is printed when it is on disk
+    /// Send a message; its id is printed after the message is on disk
     Send(MailSendArguments),
     /// List unread mail
     Inbox(MailInboxArguments),
     /// Show a message, and mark it as read
     Read(MailReadArguments),
-    /// Say whether there is unread mail: exit 0 if there is, 1 if there is none
+    /// Check for unread mail: exit 0 if there is some, 1 if there is none
     Check(MailCheckArguments),
     /// Remove messages
     Rm(MailRemoveArguments),
@@ -29,15 +29,15 @@ pub enum MailVerb {
 
 #[derive(Debug, Args)]
 pub struct MailSendArguments {
-    /// Who is to get it: an agent, a unit or a person
+    /// The recipient: an agent, a unit or a person
     pub to: String,
-    /// One line that says what it is about
+    /// The subject, one line
     #[arg(short, long)]
     pub subject: String,
     /// The text, instead of standard input (at most 1 MiB)
     #[arg(short, long, value_name = "BODY", allow_hyphen_values = true)]
     pub message: Option<String>,
-    /// Who sends it
+    /// The sender's name
     #[arg(long = "as", value_name = "NAME")]
     pub sender: Option<String>,
     /// Print one JSON document
@@ -47,9 +47,9 @@ pub struct MailSendArguments {
 
 #[derive(Debug, Args)]
 pub struct MailInboxArguments {
-    /// Whose; by default yours
+    /// The mailbox; by default yours
     pub name: Option<String>,
-    /// Also what was read
+    /// Also list read messages
     #[arg(short, long)]
     pub all: bool,
     /// Print one JSON document: a list of messages
@@ -59,7 +59,7 @@ pub struct MailInboxArguments {
 
 #[derive(Debug, Args)]
 pub struct MailReadArguments {
-    /// Its id, or enough of the id's end
+    /// The message id (a unique suffix is enough)
     pub id: String,
     /// Print one JSON document
     #[arg(long)]
@@ -68,11 +68,11 @@ pub struct MailReadArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "With --inject each message is given to one caller only, and is read once it was printed; what could not be printed \
-stays unread. What a session handed off comes first."
+    after_help = "With --inject each message goes to one caller only, and counts as read once it is printed; a message that cannot be printed \
+stays unread. Messages of `ostler handoff` come first."
 )]
 pub struct MailCheckArguments {
-    /// Whose; by default yours
+    /// The mailbox; by default yours
     pub name: Option<String>,
     /// Print the unread mail for an agent's context, and mark it as read
     #[arg(long)]
@@ -84,27 +84,27 @@ pub struct MailCheckArguments {
 
 #[derive(Debug, Args)]
 pub struct MailRemoveArguments {
-    /// Ids, or enough of their ends
+    /// Message ids (a unique suffix is enough)
     #[arg(required = true)]
     pub ids: Vec<String>,
-    /// Print one JSON document: a list of those that were removed
+    /// Print one JSON document: a list of the removed messages
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes mail to yourself, which `ostler mail check --inject` gives to your next session before all other mail.\n\n\
-Example:  ostler handoff -s \"routine cycle\" -m \"3 of 5 rigs are checked; go on with beta\""
+    after_help = "Sends mail to yourself. `ostler mail check --inject` prints it in your next conversation, before all other mail.\n\n\
+Example:  ostler handoff -s \"routine cycle\" -m \"3 of 5 projects are checked; continue with beta\""
 )]
 pub struct HandoffArguments {
-    /// One line that says where things stand
+    /// The subject: the state of the work in one line
     #[arg(short, long)]
     pub subject: String,
-    /// What the next session has to know, instead of standard input (at most 1 MiB)
+    /// The text for the next conversation, instead of standard input (at most 1 MiB)
     #[arg(short, long, value_name = "BODY", allow_hyphen_values = true)]
     pub message: Option<String>,
-    /// Who hands off
+    /// Your name
     #[arg(long = "as", value_name = "NAME")]
     pub sender: Option<String>,
     /// Print one JSON document

@@ -1,4 +1,4 @@
-//! The words of `ostler patrol`.
+//! Arguments of `ostler patrol`.
 
 use super::parse_duration;
 use clap::{Args, Subcommand, ValueEnum};
@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  ostler patrol status                      who is watched, and how they are\n  \
-ostler patrol tick                        look at everybody now, and do what is needed\n  \
-ostler patrol triage --dry-run            what would be asked, and decided\n  \
-ostler patrol pause -m \"moving house\"     look, but do nothing\n  \
-ostler patrol estop -m \"wrong branch\"     stop every agent, until somebody lifts it"
+    after_help = "Examples:\n  ostler patrol status                      show every watched agent and its state\n  \
+ostler patrol tick                        check every agent now, and act\n  \
+ostler patrol triage --dry-run            show the question to triage and the decision\n  \
+ostler patrol pause -m \"maintenance\"      check the agents, but do not act\n  \
+ostler patrol estop -m \"wrong branch\"     stop every agent, until `estop --clear`"
 )]
 pub struct PatrolArguments {
     #[command(subcommand)]
@@ -19,32 +19,32 @@ pub struct PatrolArguments {
 
 #[derive(Debug, Subcommand)]
 pub enum PatrolVerb {
-    /// Look at every agent now, and do what is needed
+    /// Check every agent now, and act
     Tick(TickArguments),
-    /// Say how every agent is at this moment, and what was last done for it
+    /// Show the state of every agent and the last action on it
     Status(TickArguments),
-    /// Ask triage about agents, and do what it says; without triage the mechanical decision
+    /// Ask the triage command about agents and apply its answer; without one, decide by rules
     Triage(TriageArguments),
     /// Ping an agent: exit 0 if it answers, is not running or was just killed; 2 if it should be killed
     HealthCheck(HealthCheckArguments),
-    /// Look, but do nothing, until somebody says resume
+    /// Check the agents but do not act, until `ostler patrol resume`
     Pause(ReasonArguments),
-    /// No longer paused
+    /// End the pause
     Resume,
-    /// Stop every agent and keep them stopped, until somebody lifts it
+    /// Stop every agent and keep them stopped, until `ostler patrol estop --clear`
     Estop(EstopArguments),
-    /// Say for an agent that it is busy until then, whatever its silence
+    /// Declare an agent busy for some time: its silence is not a fault
     Busy(BusyArguments),
-    /// Say what cannot be seen: an agent is stuck, or waits for a gate
+    /// Declare a state that the screen does not show: stuck, or waiting for an approval
     Say(SayArguments),
-    /// Start an agent at the next tick, and give it its first message
+    /// Start an agent at the next tick, and send it its first message
     Spawn(SpawnArguments),
-    /// Forget an agent's crash loop and its waits: it may be started at the next tick
+    /// Reset an agent's crash loop and delays: it may start at the next tick
     Clear(AgentArguments),
-    /// Be on patrol (the daemon starts this by itself)
+    /// Run the patrol (the daemon starts it)
     #[command(hide = true)]
     Run {
-        /// The ostler.toml that declares it
+        /// The ostler.toml that declares the patrol
         file: PathBuf,
     },
 }
@@ -58,12 +58,12 @@ pub struct TickArguments {
 
 #[derive(Debug, Args)]
 pub struct TriageArguments {
-    /// Only this agent; all of them without one
+    /// Only this agent; by default all agents
     pub agent: Option<String>,
-    /// Show what would be asked and decided, and do nothing
+    /// Print the question and the decision, and do not act
     #[arg(long)]
     pub dry_run: bool,
-    /// Ask nobody: the mechanical decision
+    /// Do not ask the triage command; decide by rules
     #[arg(long)]
     pub degraded: bool,
     /// Print JSON
@@ -75,10 +75,10 @@ pub struct TriageArguments {
 pub struct HealthCheckArguments {
     /// The agent
     pub agent: String,
-    /// End it and start it anew if it should be killed
+    /// Restart the agent if it should be killed
     #[arg(long)]
     pub kill: bool,
-    /// How long it has to answer
+    /// How long to wait for an answer
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub timeout: u64,
     /// Print JSON
@@ -88,58 +88,58 @@ pub struct HealthCheckArguments {
 
 #[derive(Debug, Args)]
 pub struct ReasonArguments {
-    /// Why, for whoever wonders later
+    /// The reason, shown by `ostler patrol status`
     #[arg(short = 'm', long = "message", value_name = "REASON", default_value = "")]
     pub reason: String,
 }
 
 #[derive(Debug, Args)]
 pub struct EstopArguments {
-    /// Why, for whoever wonders later
+    /// The reason, shown by `ostler patrol status`
     #[arg(short = 'm', long = "message", value_name = "REASON", default_value = "")]
     pub reason: String,
-    /// Lift it: those that it stopped run again
+    /// End the emergency stop: the agents that it stopped start again
     #[arg(long, conflicts_with = "reason")]
     pub clear: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct BusyArguments {
-    /// The agent; by default the one that this is called in ($OSTLER_AGENT)
+    /// The agent; by default the calling agent ($OSTLER_AGENT)
     #[arg(long = "as", value_name = "AGENT")]
     pub agent: Option<String>,
-    /// For how long from now on; 0 is no longer
+    /// How long, from now on; 0 ends it
     #[arg(value_parser = parse_duration)]
     pub time: u64,
 }
 
 #[derive(Debug, Args)]
 pub struct SayArguments {
-    /// The agent; by default the one that this is called in ($OSTLER_AGENT)
+    /// The agent; by default the calling agent ($OSTLER_AGENT)
     #[arg(long = "as", value_name = "AGENT")]
     pub agent: Option<String>,
-    /// What is so
+    /// The state
     pub state: SaidState,
-    /// Why
+    /// The reason
     #[arg(short = 'm', long = "message", value_name = "REASON", default_value = "")]
     pub reason: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SaidState {
-    /// It cannot go on by itself
+    /// The agent cannot continue without help
     Stuck,
-    /// It waits for somebody's word, and is not to be disturbed
+    /// The agent waits for an approval and must not be disturbed
     AwaitingGate,
-    /// Neither
+    /// Neither of these states
     Clear,
 }
 
 #[derive(Debug, Args)]
 pub struct SpawnArguments {
-    /// The agent; it is declared under [patrol]
+    /// The agent, declared under [patrol]
     pub agent: String,
-    /// What it is told first
+    /// The first message
     #[arg(short = 'm', long = "message", value_name = "TEXT", default_value = "")]
     pub message: String,
 }

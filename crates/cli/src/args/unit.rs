@@ -1,11 +1,11 @@
-//! The words for units.
+//! Arguments of the verbs for units.
 
 use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ReloadArguments {
-    /// The supervisor itself: the same as `ostler upgrade`
+    /// Restart the supervisor itself, as `ostler upgrade` does
     #[arg(long = "self", conflicts_with_all = ["file", "owner", "dry_run"])]
     pub own: bool,
     #[command(flatten)]
@@ -14,16 +14,16 @@ pub struct ReloadArguments {
 
 #[derive(Debug, Args)]
 pub struct ReloadUnitsArguments {
-    /// The file; by default the nearest ostler.toml upward from here
+    /// The file; by default ostler.toml in this or the nearest parent directory
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Use the file although this user owns it, or a folder on the way to it
+    /// Accept a file that this user owns, or a file in a directory of this user
     #[arg(long, value_name = "USER", requires = "file")]
     pub owner: Option<String>,
-    /// Only print what would change
+    /// Print the changes, and apply nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Return at once
+    /// Return immediately
     #[arg(long)]
     pub no_wait: bool,
     /// Print one JSON document
@@ -33,13 +33,13 @@ pub struct ReloadUnitsArguments {
 
 #[derive(Debug, Args)]
 pub struct UpArguments {
-    /// The file, or an app's manifest; by default the nearest ostler.toml upward from here
+    /// The file, or an app's manifest; by default ostler.toml in this or the nearest parent directory
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Use the file although this user owns it, or a folder on the way to it
+    /// Accept a file that this user owns, or a file in a directory of this user
     #[arg(long, value_name = "USER", requires = "file")]
     pub owner: Option<String>,
-    /// Return at once
+    /// Return immediately
     #[arg(long)]
     pub no_wait: bool,
     /// Print one JSON document
@@ -49,13 +49,13 @@ pub struct UpArguments {
 
 #[derive(Debug, Args)]
 pub struct DownArguments {
-    /// Only these units, whatever declared them
+    /// Only these units, whichever file declares them
     #[arg(conflicts_with = "file")]
     pub names: Vec<String>,
-    /// The file; by default the nearest ostler.toml upward from here
+    /// The file; by default ostler.toml in this or the nearest parent directory
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Use the file although this user owns it, or a folder on the way to it
+    /// Accept a file that this user owns, or a file in a directory of this user
     #[arg(long, value_name = "USER", requires = "file")]
     pub owner: Option<String>,
     /// Print one JSON document
@@ -65,10 +65,10 @@ pub struct DownArguments {
 
 #[derive(Debug, Args)]
 pub struct ListArguments {
-    /// Also parts of the daemon that are well, such as its tmux server
+    /// Also list healthy parts of the daemon, such as its tmux server
     #[arg(short, long)]
     pub all: bool,
-    /// Look at the processor and memory use of every unit now, however many there are
+    /// Sample the CPU and memory use of every unit now, for any number of units
     #[arg(long)]
     pub usage: bool,
     /// Print one JSON document: a list of units
@@ -78,12 +78,12 @@ pub struct ListArguments {
 
 #[derive(Debug, Args)]
 pub struct CheckArguments {
-    /// The file, an app's manifest or a config.json; by default the nearest ostler.toml upward from here
+    /// The file, an app's manifest or a config.json; by default ostler.toml in this or the nearest parent directory
     pub file: Option<PathBuf>,
-    /// Use the file although this user owns it, or a folder on the way to it
+    /// Accept a file that this user owns, or a file in a directory of this user
     #[arg(long, value_name = "USER", requires = "file")]
     pub owner: Option<String>,
-    /// Print the JSON Schema of the file instead
+    /// Print the JSON Schema of ostler.toml instead
     #[arg(long)]
     pub schema: bool,
     /// Print one JSON document
@@ -93,10 +93,10 @@ pub struct CheckArguments {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What has no counterpart is told on standard error.\n\nExample:  ostler import Procfile > ostler.toml"
+    after_help = "Settings that have no counterpart are listed on standard error.\n\nExample:  ostler import Procfile > ostler.toml"
 )]
 pub struct ImportArguments {
-    /// The file; what it is shows in its name and content
+    /// The file; its format is detected from its name and content
     pub file: PathBuf,
     /// Print one JSON document
     #[arg(long)]
@@ -107,7 +107,7 @@ pub struct ImportArguments {
 pub struct UnitsArguments {
     /// Units
     pub names: Vec<String>,
-    /// Return at once
+    /// Return immediately
     #[arg(long, requires = "names")]
     pub no_wait: bool,
     /// Print one JSON document
@@ -117,7 +117,7 @@ pub struct UnitsArguments {
 
 #[derive(Debug, Args)]
 pub struct CrashesArguments {
-    /// Only those of this unit
+    /// Only exits of this unit
     pub name: Option<String>,
     /// Print one JSON document
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! Durations, sizes and the like, as they are written.
+//! Parsers for durations, sizes and other argument values.
 
 pub use ostler_config::parse_duration;
 use ostler_config::parse_port;
@@ -7,12 +7,12 @@ use ostler_ops::runs::Cancel;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-/// A duration as it was written, once it is one.
+/// Checks that the text is a duration, and returns the text unchanged.
 pub(super) fn parse_time(text: &str) -> Result<String, String> {
     parse_duration(text).map(|_| text.to_owned())
 }
 
-/// Bytes, as the kernel counts: 1K is 1024.
+/// A size in bytes, with the kernel's units: 1K is 1024.
 pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
     const LEAST: u64 = 1 << 20;
     let wrong = || format!("{text:?} is not a size; write it as 512M, 2G or 256MiB");
@@ -27,7 +27,7 @@ pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
     let number: u64 = number.trim().parse().map_err(|_| wrong())?;
     let bytes = number.checked_mul(1 << shift).ok_or_else(wrong)?;
     if bytes < LEAST {
-        return Err(format!("{text:?} is less than any program needs; it is at least 1M"));
+        return Err(format!("{text:?} is too small; the minimum is 1M"));
     }
     Ok(bytes)
 }
@@ -36,7 +36,7 @@ pub(super) fn parse_grace(text: &str) -> Result<u64, String> {
     let grace = parse_duration(text)?;
     if grace > Limits::MAX_GRACE_MS {
         return Err(format!(
-            "a grace of {text} is too long; at most {}s",
+            "a grace period of {text} is too long; at most {}s",
             Limits::MAX_GRACE_MS / 1_000
         ));
     }
@@ -44,16 +44,16 @@ pub(super) fn parse_grace(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn parse_port_argument(text: &str) -> Result<u16, String> {
-    parse_port(text).ok_or_else(|| format!("{text:?} is not a port; it is 1 to 65535"))
+    parse_port(text).ok_or_else(|| format!("{text:?} is not a port; use a number from 1 to 65535"))
 }
 
-/// A reason in somebody's own words.
+/// A reason as free text.
 pub(super) fn parse_reason(text: &str) -> Result<String, String> {
     let most = Cancel::REASON_MOST;
     match text.trim() {
-        "" => Err("a reason is a few words".to_owned()),
+        "" => Err("the reason is empty".to_owned()),
         text if text.chars().count() > most => {
-            Err(format!("the reason is too long; it has at most {most} characters"))
+            Err(format!("the reason is too long; at most {most} characters"))
         }
         text => Ok(text.to_owned()),
     }

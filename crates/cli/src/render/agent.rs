@@ -1,11 +1,11 @@
-//! Agents as people see them.
+//! The display of agents.
 
 use super::paint::Paint;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ostler_model::{AgentState, AgentView, UnitState, UnitView};
 
-/// What a unit does: the agent's word if one is on its terminal and something is known of it, else the unit's own.
+/// The state of a unit: the agent's state if the unit runs an agent and its state is known, else the unit's own.
 pub fn state_word(view: &UnitView, now_ms: u64) -> String {
     agent_of(view).map_or_else(|| view.state.to_string(), |agent| agent_word(agent, now_ms))
 }
@@ -21,7 +21,7 @@ pub fn state_paint(view: &UnitView) -> Paint {
     }
 }
 
-/// Why it is so: of one that waits, what it asks.
+/// The reason of the state; for an agent that waits, its question.
 pub fn state_why(view: &UnitView) -> String {
     let asked = agent_of(view).and_then(|agent| match agent.state {
         _ if agent.hung_since_ms.is_some() => None,
@@ -33,7 +33,7 @@ pub fn state_why(view: &UnitView) -> String {
     parts.join("; ")
 }
 
-/// Of a unit that runs, and if more is known than that; or of one that should run and whose agent is dead.
+/// The agent of a unit that is ready, if the agent's state is known; or of any other unit, if its agent is dead.
 pub fn agent_of(view: &UnitView) -> Option<&AgentView> {
     let agent = view.agent.as_deref()?;
     let is_known = agent.state != AgentState::Unknown || agent.hung_since_ms.is_some();
@@ -56,7 +56,7 @@ pub fn agent_word(agent: &AgentView, now_ms: u64) -> String {
     }
 }
 
-/// The time of the day, with the day if that is not within the next one.
+/// The time of day, with the date if it is not within the next 24 hours.
 fn clock(at_ms: u64, now_ms: u64) -> String {
     const DAY_MS: u64 = 24 * 3_600_000;
     let is_near = (now_ms..now_ms + DAY_MS).contains(&at_ms);

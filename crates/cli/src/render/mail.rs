@@ -1,4 +1,4 @@
-//! Messages, for people and for an agent's context.
+//! The display of mail, for people and for an agent's context.
 
 use super::paint::Paint;
 use super::table::{Align, Cell, Column, Room};
@@ -13,7 +13,7 @@ pub const MAIL_COLUMNS: [Column; 5] = [
     Column { head: "SUBJECT", align: Align::Left, room: Room::GivesWay(10) },
 ];
 
-/// The end of an id is enough to name it.
+/// The last part of the id. Verbs accept it as the id.
 fn short_id(mail: &Mail) -> String {
     mail.id.rsplit('-').next().unwrap_or(&mail.id).to_owned()
 }
@@ -30,7 +30,7 @@ pub fn mail_row(mail: &Mail, now_ms: u64) -> Vec<Cell> {
     texts.map(|text| Cell { text, paint }).to_vec()
 }
 
-/// What would move the cursor or ring a bell is not for a terminal.
+/// Replaces control characters, which could move the cursor or ring the bell.
 pub fn harmless(text: &str) -> String {
     let plain = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
     text.chars().map(plain).collect()
@@ -53,7 +53,7 @@ pub fn mail_text(mail: &Mail) -> String {
     )
 }
 
-/// What an agent finds in its context. `more` are unread and not in it.
+/// The block of messages for an agent's context. `more` is the number of unread messages not in it.
 pub fn mail_block(name: &str, mails: &[Mail], more: usize, now_ms: u64) -> String {
     let mut block = format!("--- mail for {name}: {} ---\n", count(mails.len(), "unread message"));
     for mail in mails {
@@ -75,7 +75,7 @@ pub fn mail_block(name: &str, mails: &[Mail], more: usize, now_ms: u64) -> Strin
         }
     }
     if more > 0 {
-        block.push_str(&format!("\n{more} more unread: `ostler mail check --inject` again\n"));
+        block.push_str(&format!("\n{more} more unread: run `ostler mail check --inject` again\n"));
     }
     block.push_str(&format!("--- end of mail for {name} ---\n"));
     block

@@ -1,4 +1,4 @@
-//! How things are shown to people.
+//! The text output of the verbs.
 
 mod agent;
 mod mail;
@@ -24,7 +24,7 @@ pub use table::{parts, widths};
 pub use unit::{UNIT_COLUMNS, share, size, unit_line, unit_row};
 pub use units::{ago, count, duration, plain_duration, plain_time, signal, time};
 
-/// How wide the terminal is on which this is read; without an end if it is none.
+/// The width of the terminal on standard output; `None`, without a limit, if it is no terminal.
 pub fn width() -> Option<usize> {
     let is_terminal = ostler_os::is_terminal(std::io::stdout());
     let size = ostler_os::terminal_size(std::io::stdout()).filter(|_| is_terminal);

@@ -1,15 +1,15 @@
-//! Nudges that wait or did, for people.
+//! The tables of nudges and of agent profiles.
 
 use super::paint::Paint;
 use super::table::{Align, Cell, Column, Room};
 use super::units::ago;
 use ostler_model::{Nudge, Priority, Receipt};
 
-/// Profiles of agents.
+/// The columns for agent profiles.
 pub const AGENT_COLUMNS: [Column; 4] = [
     Column { head: "NAME", align: Align::Left, room: Room::Keeps },
     Column { head: "ABOUT", align: Align::Left, room: Room::GivesWay(12) },
-    Column { head: "TRIED WITH", align: Align::Left, room: Room::GivesWay(8) },
+    Column { head: "TESTED WITH", align: Align::Left, room: Room::GivesWay(8) },
     Column { head: "FROM", align: Align::Left, room: Room::GivesWay(10) },
 ];
 

@@ -1,4 +1,4 @@
-//! Colours, where somebody sees them.
+//! Colours for terminal output.
 
 use ostler_model::UnitState;
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ pub enum Paint {
     Yellow,
     Red,
     Cyan,
-    /// One of several that are easy to tell apart.
+    /// One of several colours that are easy to distinguish.
     Nth(usize),
 }
 
@@ -46,7 +46,7 @@ impl Paint {
     }
 }
 
-/// Whether what is written is painted.
+/// Whether output is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colours {
     On,
@@ -58,12 +58,12 @@ impl Colours {
         Self::of(std::io::stdout())
     }
 
-    /// Of what goes to standard error.
+    /// The setting for standard error.
     pub fn of_diagnostics() -> Self {
         Self::of(std::io::stderr())
     }
 
-    /// Only on a terminal that has them, and not against the user's word (no-color.org).
+    /// On only for a terminal with colours, unless `NO_COLOR` is set (no-color.org).
     fn of(stream: impl AsFd) -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");

@@ -1,4 +1,4 @@
-//! What is shown while units are awaited: a line each, or one for all where there is no room.
+//! The progress display while a verb waits for units: one line per unit, or one line for all if the terminal is small.
 
 use super::paint::{Colours, Paint};
 use super::table::cut;
@@ -7,14 +7,14 @@ use ostler_ops::units::AwaitUntil;
 use std::collections::BTreeMap;
 use unicode_width::UnicodeWidthStr;
 
-/// A line, and how wide it is without its colours.
+/// A line, and its width without colour codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     pub text: String,
     pub width: usize,
 }
 
-/// Those that are awaited, as they are now. One that is not among the views is gone.
+/// The units waited for, in their present state. A unit without a view no longer exists.
 pub struct Progress<'a> {
     pub names: &'a [String],
     pub until: AwaitUntil,
@@ -23,7 +23,7 @@ pub struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// Never wider than the terminal, and never so many that they would move it.
+    /// The lines, never wider than the terminal and never so many that it scrolls.
     pub fn lines(&self, room: TerminalSize, colours: Colours) -> Vec<Shown> {
         let columns = usize::from(room.columns).saturating_sub(1);
         if self.names.len() < usize::from(room.rows) {
@@ -57,7 +57,7 @@ impl Progress<'_> {
         let paint = Paint::of(view.state);
         let why = if view.why.is_empty() { String::new() } else { format!(" ({})", view.why) };
         match view.state {
-            // Their reasons begin with what they do.
+            // The reason alone: it begins with what the unit waits for or does.
             UnitState::Waiting | UnitState::Backoff => (paint, view.why.clone(), String::new()),
             UnitState::Starting | UnitState::Stopping => {
                 let ms = self.now_ms.saturating_sub(view.since_ms);
@@ -139,8 +139,8 @@ mod tests {
         let names = ["api", "db", "web", "bad", "old"].map(str::to_owned);
         let views = [
             view("api", UnitState::Ready, ""),
-            view("db", UnitState::Starting, "is not ready yet"),
-            view("web", UnitState::Waiting, "waits for db"),
+            view("db", UnitState::Starting, "not ready yet"),
+            view("web", UnitState::Waiting, "waiting for db"),
             view("bad", UnitState::Error, "exit 78"),
         ];
         let progress = Progress {
@@ -161,13 +161,13 @@ mod tests {
             shown(80, 6, AwaitUntil::Settled),
             [
                 "api  ready, pid 7",
-                "db   starting 1.2s (is not ready yet)",
-                "web  waits for db",
+                "db   starting 1.2s (not ready yet)",
+                "web  waiting for db",
                 "bad  error (exit 78)",
                 "old  gone",
             ]
         );
-        assert_eq!(shown(15, 6, AwaitUntil::Settled)[1..3], ["db   starting…", "web  waits fo…"]);
+        assert_eq!(shown(15, 6, AwaitUntil::Settled)[1..3], ["db   starting…", "web  waiting …"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@ use super::units::{duration, signal};
 use ostler_model::{Extinct, RunId, RunRecord, RunResult, RunState, Termination};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The command is what gives way first.
+/// The columns of `ostler runs`.
 pub const RUN_COLUMNS: [Column; 6] = [
     Column { head: "RUN", align: Align::Left, room: Room::Keeps },
     Column { head: "STATE", align: Align::Left, room: Room::Keeps },
@@ -13,7 +13,7 @@ pub const RUN_COLUMNS: [Column; 6] = [
     Column { head: "COMMAND", align: Align::Left, room: Room::GivesWay(10) },
 ];
 
-/// Each run below the one it was asked for from, with how deep it stands there; those without one as they came.
+/// Sorts each run below its parent and returns it with its depth. Runs without a shown parent keep their order.
 pub fn families(runs: Vec<RunRecord>) -> Vec<(usize, RunRecord)> {
     let shown: BTreeSet<RunId> = runs.iter().map(|run| run.run_id).collect();
     let mut below: BTreeMap<RunId, Vec<RunRecord>> = BTreeMap::new();
@@ -51,28 +51,28 @@ pub fn run_row(depth: usize, run: &RunRecord, now_ms: u64) -> Vec<Cell> {
     cells.map(Cell::from).to_vec()
 }
 
-/// The last part of the id is random: the shortest that tells runs apart.
+/// The last part of the id. It is random, so it identifies the run.
 pub fn short(run: &RunRecord) -> String {
     let id = run.run_id.to_string();
     id.rsplit('-').next().unwrap_or(&id).to_owned()
 }
 
-/// The reason for the present state, in a few words.
+/// The reason for the present state.
 fn why(run: &RunRecord, now_ms: u64) -> String {
     match run.state {
         RunState::Queued => run.why.clone().unwrap_or_default(),
-        RunState::Starting => "being started".to_owned(),
+        RunState::Starting => "process not started yet".to_owned(),
         RunState::Running => {
             let started = run.started_at_ms.unwrap_or(run.created_at_ms);
             let left = |limit: u64| duration((started + limit).saturating_sub(now_ms));
             match run.timeout_ms {
-                Some(limit) => format!("may run {} more", left(limit)),
+                Some(limit) => format!("time limit in {}", left(limit)),
                 None => String::new(),
             }
         }
         RunState::Exiting => match run.termination {
-            Some(reason) => format!("{reason}, ending its tree"),
-            None => "exited, ending what it left behind".to_owned(),
+            Some(reason) => format!("{reason}, stopping its process tree"),
+            None => "exited, stopping its remaining processes".to_owned(),
         },
         RunState::Exited => ended(run.termination, &run.result()),
     }
@@ -101,19 +101,19 @@ fn ended(termination: Option<Termination>, result: &RunResult) -> String {
     }
     match result.extinct {
         Extinct::Yes => {}
-        Extinct::No => description.push_str(", not all of it is gone"),
-        Extinct::Unknown => description.push_str(", unknown whether all of it is gone"),
+        Extinct::No => description.push_str(", some of its processes are still alive"),
+        Extinct::Unknown => description.push_str(", unknown whether processes are still alive"),
     }
     description
 }
 
-/// One line on how a run ended.
+/// One line with the result of a run.
 pub fn result_line(result: &RunResult) -> String {
     let description = ended(result.termination, result);
     format!("{} {}: {description}{}", result.run_id, result.state, ran(result))
 }
 
-/// The same of a unit's run, by the name that people know it by.
+/// One line with the result of a unit's run, under the unit's name.
 pub fn unit_result_line(unit: &str, result: &RunResult) -> String {
     let reason = result.termination.filter(|reason| *reason != Termination::ManualCancel);
     let description = ended(reason, result);
@@ -129,7 +129,7 @@ fn ran(result: &RunResult) -> String {
     result.duration_ms.map(|ms| format!(" after {}", duration(ms))).unwrap_or_default()
 }
 
-/// One line on how a run is now.
+/// One line with the present state of a run.
 pub fn state_line(run: &RunRecord, now_ms: u64) -> String {
     let why = why(run, now_ms);
     let since = run.ended_at_ms.or(run.started_at_ms).unwrap_or(run.created_at_ms);

@@ -3,7 +3,7 @@ use super::units::{duration, time};
 use ostler_model::Entry;
 use serde_json::Value;
 
-/// One line of the journal, complete.
+/// One journal entry as one line.
 pub fn entry_line(entry: &Entry) -> String {
     let run = entry.run_id.map(|run| run.to_string()).unwrap_or_else(|| "-".to_owned());
     format!(
@@ -17,10 +17,10 @@ pub fn entry_line(entry: &Entry) -> String {
     )
 }
 
-/// One step of a run's story: when since the beginning, what, why, on what evidence.
+/// One entry of `ostler why`: the time since the first entry, what happened, why, and the evidence.
 pub fn story_line(entry: &Entry, begun_ms: u64) -> String {
     format!(
-        "  {}  +{:<7} it {}: {}{}  [{}]",
+        "  {}  +{:<7} {}: {}{}  [{}]",
         time(entry.at_ms),
         duration(entry.at_ms.saturating_sub(begun_ms)),
         entry.what.description(),
@@ -30,7 +30,7 @@ pub fn story_line(entry: &Entry, begun_ms: u64) -> String {
     )
 }
 
-/// So much of what somebody told is shown; JSON has all of it.
+/// Longer reasons and evidence are cut; JSON has all of it.
 const WHY_SHOWN: usize = 1_000;
 const EVIDENCE_SHOWN: usize = 160;
 
@@ -47,12 +47,13 @@ fn evidence(entry: &Entry) -> String {
     if description.is_empty() { String::new() } else { format!(" ({})", description.join(", ")) }
 }
 
-/// What the patrol kept in full: what of it decided stands beside it, and in the sentence before.
+/// Whether this is a complete observation of the patrol. It is not printed: the decisive values are separate evidence
+/// and part of the reason.
 fn is_whole(name: &str, value: &Value) -> bool {
     matches!(name, "observation" | "mechanical" | "by") && value.is_object()
 }
 
-/// Evidence may be a whole screen; a line of a story is one line.
+/// Evidence may be a whole screen; it is cut to one line.
 fn short(text: &str, most: usize) -> String {
     cut(text.trim_end(), most)
 }

@@ -1,4 +1,5 @@
-//! A table that fits: one line a row. The widest text gives way first, then the columns that are missed least.
+//! A table that fits the terminal: one line per row. Long texts are shortened; if that is not enough, whole columns are
+//! left out by rank.
 
 use super::paint::{Colours, Paint};
 use std::borrow::Cow;
@@ -10,14 +11,14 @@ pub enum Align {
     Right,
 }
 
-/// What happens to a column where there is not enough room.
+/// What happens to a column when the table is too wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// It stays.
+    /// The column keeps its width.
     Keeps,
-    /// It is cut, but not below this.
+    /// The column is shortened to at least this width.
     GivesWay(usize),
-    /// It is left out; the lowest first.
+    /// The column is left out; the lowest rank first.
     IsLeftOut(u8),
 }
 
@@ -42,7 +43,7 @@ impl From<String> for Cell {
 
 const BETWEEN: usize = 2;
 
-/// How wide each column is; `None` for one that is left out.
+/// The width of each column; `None` for a column that is left out.
 pub fn widths(columns: &[Column], rows: &[Vec<Cell>], most: Option<usize>) -> Vec<Option<usize>> {
     let natural: Vec<usize> = columns
         .iter()
@@ -89,7 +90,7 @@ pub fn widths(columns: &[Column], rows: &[Vec<Cell>], most: Option<usize>) -> Ve
     shown
 }
 
-/// The whole table, its head first, without the end of its last line.
+/// The table with its header, without a newline at the end.
 pub fn table(
     columns: &[Column],
     rows: &[Vec<Cell>],
@@ -111,7 +112,7 @@ pub fn table(
     text
 }
 
-/// The pieces of one row, with the room between them; none at its end.
+/// The cells of one row and the spaces between them, without trailing spaces.
 #[cfg(feature = "top")]
 pub fn parts(
     columns: &[Column],
@@ -129,7 +130,7 @@ pub fn parts(
     parts
 }
 
-/// Every piece of one row that is shown, and how much room is before it.
+/// Calls `take` for each visible cell of one row, with the number of spaces before it.
 fn each_piece(
     columns: &[Column],
     row: &[Cell],
@@ -155,12 +156,12 @@ fn each_piece(
     }
 }
 
-/// So much of it as fits, in one line, without anything that would move the cursor.
+/// Shortens a text to this width, in one line and without control characters.
 pub fn cut(text: &str, width: usize) -> String {
     fitted(text, width).0.into_owned()
 }
 
-/// The same, and how wide it is.
+/// Like [`cut`], with the resulting width.
 fn fitted(text: &str, most: usize) -> (Cow<'_, str>, usize) {
     if is_plain(text) && text.len() <= most {
         return (text.into(), text.len());
@@ -188,7 +189,7 @@ fn fitted(text: &str, most: usize) -> (Cow<'_, str>, usize) {
     (short.into(), wide)
 }
 
-/// Nearly every cell: a byte is a column.
+/// Whether the text is printable ASCII, so that each byte takes one column. Nearly every cell is.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }

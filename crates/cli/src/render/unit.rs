@@ -1,11 +1,11 @@
-//! Units as people see them: a row of the table, a line, and sizes.
+//! The display of units: a table row, a line, and sizes.
 
 use super::agent::{state_paint, state_why, state_word};
 use super::table::{Align, Cell, Column, Room};
 use super::units::duration;
 use ostler_model::{UnitLook, UnitView, Usage};
 
-/// The why gives way first; then what is missed least is left out.
+/// The columns of `ostler ls`. WHY is shortened first, then columns are left out by rank.
 pub const UNIT_COLUMNS: [Column; 8] = [
     Column { head: "UNIT", align: Align::Left, room: Room::GivesWay(8) },
     Column { head: "STATE", align: Align::Left, room: Room::Keeps },
@@ -17,7 +17,7 @@ pub const UNIT_COLUMNS: [Column; 8] = [
     Column { head: "MEMORY", align: Align::Right, room: Room::IsLeftOut(3) },
 ];
 
-/// A sample that is older than this shows its age.
+/// A usage sample older than this is shown with its age.
 const NOW_MS: u64 = 1_500;
 
 pub fn unit_row(look: &UnitLook, now_ms: u64) -> Vec<Cell> {
@@ -68,7 +68,7 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.1}{}", STEPS[step])
 }
 
-/// One unit in a line.
+/// One unit in one line.
 pub fn unit_line(view: &UnitView) -> String {
     let pid = view.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
     let why = if view.why.is_empty() { String::new() } else { format!(" ({})", view.why) };

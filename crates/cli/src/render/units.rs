@@ -36,7 +36,7 @@ pub fn ago(ms: u64) -> String {
     }
 }
 
-/// `2026-02-08 14:30:00`, in the reader's own time zone.
+/// `2026-02-08 14:30:00`, in the local time zone.
 pub fn plain_time(at_ms: u64) -> String {
     let timestamp = Timestamp::from_millisecond(at_ms as i64).unwrap_or_default();
     timestamp.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
@@ -47,7 +47,7 @@ pub fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// In the reader's own time zone.
+/// `2026-02-08 14:30:00.000`, in the local time zone.
 pub fn time(at_ms: u64) -> String {
     match Timestamp::from_millisecond(at_ms as i64) {
         Ok(timestamp) => {

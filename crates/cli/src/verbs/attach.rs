@@ -12,9 +12,9 @@ use ostler_ops::runs::{View, ViewFrom};
 use ostler_ops::units::{AwaitUntil, Wake};
 use std::io::Write;
 
-/// The program draws on a screen of its own, so that ours is as it was when we come back.
+/// Switches to the alternate screen, so that the user's screen is unchanged after the detach.
 const BORROW: &str = "\x1b[?1049h\x1b[H";
-/// Leaves our own terminal as a person expects it, whatever mode the program had put it into.
+/// Resets the terminal modes that the program may have set.
 const RESET: &str =
     "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[0m";
 
@@ -44,7 +44,7 @@ pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Fa
     if borrowed {
         draw(BORROW);
     }
-    // On a terminal Ctrl-C is a key like any other and goes to the program.
+    // On a terminal, Ctrl-C is an ordinary key and goes to the program.
     let outcome =
         Follow::new(run, false).until_ended(context, view, keys, events, OnInterrupt::Leave);
     if borrowed {
@@ -52,7 +52,7 @@ pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Fa
     }
     match outcome? {
         Ending::Detached => {
-            errln!("ostler: left run {run}, which goes on");
+            errln!("ostler: detached from run {run}; it continues");
             Ok(Exit::DONE)
         }
         Ending::Ended(result) => {
@@ -62,21 +62,21 @@ pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Fa
     }
 }
 
-/// A unit that sleeps is brought back before somebody is attached to it.
+/// Wakes a sleeping unit before the attach.
 fn wake(context: &Context, name: &str) -> Result<(), Failure> {
     let mut client = context.connect()?;
     let looks = unit::look(&mut client, vec![name.to_owned()], Depth::None)?;
     if !looks.first().is_some_and(|look| look.view.is_asleep()) {
         return Ok(());
     }
-    errln!("ostler: {name} sleeps; it is woken");
-    let why = "somebody attaches to it".to_owned();
+    errln!("ostler: {name} is asleep; waking it");
+    let why = "attach requested".to_owned();
     client.call(&Wake { name: name.to_owned(), why })?;
     let names = vec![name.to_owned()];
     let views = unit::await_units(context, &mut client, names, AwaitUntil::Settled)?;
     match views.first() {
         Some(view) if view.run_id.is_none() => Err(Failure::failed(anyhow::anyhow!(
-            "{name} was woken, and is {}: {}; try again when it runs",
+            "{name} was woken, but is {}: {}; try again when it runs",
             view.state,
             view.why
         ))),

@@ -9,16 +9,16 @@ use ostler_model::Extinct;
 use ostler_ops::daemon::Ping;
 use ostler_ops::runs::{Cancel, Cancelled, Show};
 
-/// All are told first, then waited for: the graces run at the same time.
+/// Requests all cancels before waiting for any, so that the grace periods run at the same time.
 pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Failure> {
     let mut first_failure = None;
     let mut description = Vec::new();
     for run in &arguments.runs {
         let mut client = context.connect()?;
-        // A run that does not exist is said at once, and the others are still cancelled.
+        // A run that does not exist is reported immediately; the others are still cancelled.
         match client.call(&Show::of(run)) {
             Ok(_) => {
-                // If it is lost here, its answer says so.
+                // If the connection is lost here, reading the response reports it.
                 let _ = client.ask(&asked(run, arguments));
                 description.push((client, run));
             }
@@ -37,7 +37,7 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
             continue;
         }
         let answer: Cancelled = match client.next_response() {
-            // It went away with our question; its successor is asked.
+            // The supervisor died before it answered; the request is sent to its successor.
             Err(ClientError::Lost(_)) => context.connect_again()?.call(&asked(run, arguments))?,
             answer => answer?,
         };
@@ -51,7 +51,7 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
         if arguments.json {
             outln!("{}", serde_json::to_string(&answer.result)?);
         } else if answer.already_ended {
-            outln!("{} (it had ended before)", render::result_line(&answer.result));
+            outln!("{} (had already ended)", render::result_line(&answer.result));
         } else {
             outln!("{}", render::result_line(&answer.result));
         }
@@ -66,7 +66,7 @@ fn asked(run: &str, arguments: &CancelArguments) -> Cancel {
     Cancel { run: run.to_owned(), reason: arguments.reason.clone() }
 }
 
-/// The order of questions is kept: an answer to the second one means that the cancel was heard.
+/// Requests are handled in order, so a response to the ping means that the supervisor received the cancel.
 fn until_received(
     context: &Context,
     mut client: Client,

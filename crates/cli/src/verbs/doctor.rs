@@ -1,4 +1,4 @@
-//! `ostler doctor`: works without a supervisor, and starts none.
+//! `ostler doctor`: works without a supervisor and starts none.
 
 use super::status::Status;
 use crate::args::JsonArguments;
@@ -13,7 +13,7 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Good,
-    /// It works, but less well than it could.
+    /// It works with restrictions.
     Weak,
     Bad,
 }
@@ -65,59 +65,59 @@ fn machine() -> Vec<Finding> {
         finding(
             "handles",
             Verdict::Good,
-            "processes are held by descriptor: a recycled pid is never signalled",
+            "process file descriptors (pidfd): a reused pid is never signalled",
         )
     } else {
         finding(
             "handles",
             Verdict::Bad,
-            "the kernel has no process descriptors; Linux 5.4 or newer is needed",
+            "the kernel has no process file descriptors (pidfd); Linux 5.4 or newer is required",
         )
     });
     findings.push(match capabilities.boundary {
         _ if !settings.kernel_boundary => finding(
             "boundary",
             Verdict::Weak,
-            "turned off by OSTLER_NO_CGROUP; session, group and orphans are tracked instead",
+            "cgroups disabled by OSTLER_NO_CGROUP; session, process group and orphans are tracked instead",
         ),
         Ok(path) => finding(
             "boundary",
             Verdict::Good,
-            format!("each run gets a cgroup of its own below {path}"),
+            format!("each run gets its own cgroup below {path}"),
         ),
         Err(why) => finding(
             "boundary",
             Verdict::Weak,
             format!(
-                "no cgroup for each run ({why}); session, group and orphans are tracked instead"
+                "no cgroup per run ({why}); session, process group and orphans are tracked instead"
             ),
         ),
     });
     findings.push(if capabilities.foreign_exit_status {
-        finding("exit status", Verdict::Good, "also known of runs that outlived their guardian")
+        finding("exit status", Verdict::Good, "also known for runs that outlived their guardian")
     } else {
         finding(
             "exit status",
             Verdict::Weak,
-            "not known of runs that outlive their guardian; Linux 6.15 tells",
+            "not known for runs that outlive their guardian; Linux 6.15 or newer is required",
         )
     });
     findings.push(memory());
     let most =
-        capabilities.descriptors_hard.map_or("without limit".to_owned(), |limit| limit.to_string());
+        capabilities.descriptors_hard.map_or("unlimited".to_owned(), |limit| limit.to_string());
     let enough = capabilities.descriptors_hard.is_none_or(|limit| limit >= 4096);
     findings.push(finding(
         "descriptors",
         if enough { Verdict::Good } else { Verdict::Weak },
-        format!("{most}; a live run takes three to five (raise with ulimit -Hn)"),
+        format!("{most}; a live run uses 3 to 5 (raise the limit with ulimit -Hn)"),
     ));
     findings
 }
 
-/// What pools can know of it.
+/// The memory data that is available to pools.
 fn memory() -> Finding {
     let outlook = ostler_os::memory_outlook();
-    let free = outlook.free_bytes.map_or("how much is free is not known".to_owned(), |free| {
+    let free = outlook.free_bytes.map_or("free memory unknown".to_owned(), |free| {
         format!("{} free", crate::render::size(free))
     });
     match outlook.pressure {
@@ -130,7 +130,7 @@ fn memory() -> Finding {
             "memory",
             Verdict::Weak,
             format!(
-                "{free}; the kernel does not tell its pressure (PSI), so max_pressure of pools has no effect"
+                "{free}; the kernel reports no memory pressure (PSI), so max_pressure of pools has no effect"
             ),
         ),
     }
@@ -145,8 +145,8 @@ fn home(context: &Context) -> Vec<Finding> {
     });
     if let Ok(free) = ostler_os::free_bytes(path) {
         let (verdict, hint) = match free >> 20 {
-            0..16 => (Verdict::Bad, "; runs are refused when the registry cannot be written"),
-            16..512 => (Verdict::Weak, "; logs need more"),
+            0..16 => (Verdict::Bad, "; runs are refused if the registry cannot be written"),
+            16..512 => (Verdict::Weak, "; logs may need more"),
             _ => (Verdict::Good, ""),
         };
         findings.push(finding("disk", verdict, format!("{} MiB free{hint}", free >> 20)));
@@ -166,22 +166,22 @@ fn home(context: &Context) -> Vec<Finding> {
     findings
 }
 
-/// How much output of all runs is kept, and how much may be.
+/// The stored output of all runs, and its limit.
 fn output(home: &Path) -> Finding {
     let stored = saved_settings::read(home);
     let variable = |name: &str| std::env::var(name).ok().or_else(|| stored.get(name).cloned());
     let settings = settings::from_environment(variable).unwrap_or_default();
     let most = settings.output_bytes.unwrap_or_else(|| default_output_bytes(home));
     let kept = output_bytes(home);
-    let description = format!("{} of at most {} kept", render::size(kept), render::size(most));
-    let hint = "the oldest of ended runs goes first (`[supervisor] output` or OSTLER_OUTPUT_BYTES changes the bound)";
+    let description = format!("{} of at most {} stored", render::size(kept), render::size(most));
+    let hint = "the oldest output of ended runs is removed first (`[supervisor] output` or OSTLER_OUTPUT_BYTES sets the limit)";
     match kept > most / 10 * 9 {
         true => finding("output", Verdict::Weak, format!("{description}; {hint}")),
         false => finding("output", Verdict::Good, description),
     }
 }
 
-/// What runs now, and how often it had to be started again.
+/// The running supervisor and guardian, and the number of crashes.
 fn daemon(context: &Context) -> Vec<Finding> {
     let status = match Status::look(context) {
         Ok(status) => status,
@@ -192,7 +192,7 @@ fn daemon(context: &Context) -> Vec<Finding> {
         return vec![finding("supervisor", Verdict::Good, description)];
     }
     let Some(gateway) = status.gateway_pid else {
-        let description = "dead; its guardian starts it again (`ostler status`, crash.log)";
+        let description = "dead; its guardian restarts it (see `ostler status`, crash.log)";
         return vec![finding("supervisor", Verdict::Bad, description)];
     };
     let runs = crate::render::count(status.runs.unwrap_or(0) as usize, "live run");
@@ -205,7 +205,7 @@ fn daemon(context: &Context) -> Vec<Finding> {
             "supervisor",
             Verdict::Weak,
             format!(
-                "pid {gateway} is version {version}, this is {own}; `ostler upgrade` replaces it"
+                "pid {gateway} is version {version}, this is {own}; update it with `ostler upgrade`"
             ),
         ),
         None => finding("supervisor", Verdict::Bad, format!("pid {gateway} does not answer")),
@@ -214,13 +214,13 @@ fn daemon(context: &Context) -> Vec<Finding> {
         (None, _) => finding(
             "guardian",
             Verdict::Weak,
-            "none of ours: if the supervisor dies, only systemd (if it started it) starts it again",
+            "no Ostler guardian: only systemd, if it started the supervisor, restarts it",
         ),
         (Some(pid), 0) => finding("guardian", Verdict::Good, format!("pid {pid}, no crash yet")),
         (Some(pid), _) => finding(
             "guardian",
             Verdict::Weak,
-            format!("pid {pid}, crashes of the supervisor: {}; see crash.log", status.crash_count),
+            format!("pid {pid}, supervisor crashes: {}; see crash.log", status.crash_count),
         ),
     };
     vec![supervisor, guardian]

@@ -7,7 +7,7 @@ use ostler_model::Entry;
 use ostler_ops::journal::{Entries, Follow};
 use std::io::{self, StdoutLock, Write};
 
-/// The journal, oldest first. It is read and written a slice at a time, however long it is.
+/// Prints the journal, oldest entry first. It is read and printed in slices, so memory use does not depend on its size.
 pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Failure> {
     let filter =
         Entries { run: arguments.run.clone(), unit: None, after_seq: None, newest: arguments.last };
@@ -42,7 +42,7 @@ pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Fa
     }
 }
 
-/// Until the daemon is stopped, or nobody reads what is shown.
+/// Prints new entries until the daemon is stopped or the reader closes the pipe.
 fn follow(
     context: &Context,
     mut filter: Entries,
@@ -55,16 +55,16 @@ fn follow(
         let entries = match client.next_response::<Vec<Entry>>() {
             Ok(entries) => entries,
             Err(ClientError::Lost(_)) => {
-                // It was stopped while we followed, or it died and the next is on its way.
+                // The daemon was stopped, or the supervisor died and its successor is starting.
                 let Some(successor) = context.connect_successor()? else { return Ok(Exit::DONE) };
                 client = successor;
-                // If this one is lost too, its answer says so.
+                // If this connection is lost too, reading the response reports it.
                 let _ = client.ask(&Follow { entries: filter.clone(), output: true });
                 continue;
             }
             Err(error) => return Err(error.into()),
         };
-        // An output heartbeat is in no journal.
+        // Output heartbeats have the number 0, because they are not in the journal.
         if let Some(last) = entries.iter().rfind(|entry| entry.seq > 0) {
             filter.after_seq = Some(last.seq);
             filter.newest = None;
@@ -75,7 +75,7 @@ fn follow(
     }
 }
 
-/// Entries of a JSON list that goes on; `before` is what stands before the next one.
+/// Writes entries of an unfinished JSON list; `before` is the separator before the next entry.
 pub fn write_list(
     out: &mut impl Write,
     entries: &[Entry],
@@ -98,7 +98,7 @@ fn show(out: &mut impl Write, entries: &[Entry], json: bool) -> Result<Heard, Fa
     received(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// Whether somebody still reads what we write.
+/// Whether the reader of the output still reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
     Yes,

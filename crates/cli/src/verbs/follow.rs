@@ -1,4 +1,4 @@
-//! Following a run in the foreground: its output here, our keys there, until it ends or we leave.
+//! Follows a run in the foreground: shows its output and sends it the user's keys, until it ends or the user detaches.
 
 use super::reconnecting_view::{Line, ReconnectingView};
 use crate::context::Context;
@@ -12,26 +12,26 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where input comes from.
+/// The source of the run's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
     None,
-    /// Our standard input; at its end the run's is closed too, or not.
+    /// Standard input of this process; `close` says whether its end closes the run's input.
     Stdin {
         close: bool,
     },
-    /// Our terminal, key by key; this one leaves.
+    /// The terminal of this process, in raw mode; the key `detach` ends the view.
     Terminal {
         detach: u8,
     },
 }
 
-/// What a Ctrl-C, a TERM or a terminal that goes away means to us.
+/// The reaction to SIGINT, SIGTERM or a closed terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnInterrupt {
-    /// The run is ours to end: `ostler run`.
+    /// Cancel the run: `ostler run`.
     Cancel,
-    /// We only look: closing a window ends no agent.
+    /// Leave the run alone: closing the window of `ostler attach` must not stop an agent.
     Leave,
 }
 
@@ -41,7 +41,7 @@ pub enum Ending {
     Detached,
 }
 
-/// What was shown, as far as the end needs it.
+/// The state of the display that is needed at the end.
 #[derive(Debug)]
 pub struct Follow {
     run: RunId,
@@ -71,7 +71,7 @@ impl Follow {
         on_interrupt: OnInterrupt,
     ) -> Result<Ending, Failure> {
         let raw = match keys {
-            // Put back before anything is said, also when we return with an error.
+            // The terminal is restored before any message is printed, also after an error.
             Keys::Terminal { .. } => Some(RawMode::enter()?),
             Keys::None | Keys::Stdin { .. } => None,
         };
@@ -87,7 +87,7 @@ impl Follow {
         outcome
     }
 
-    /// A second interrupt ends us whatever the first one meant; a new window size goes through.
+    /// Handles signals: the second interrupt ends this process in any case; a new window size is passed to the run.
     fn receive(
         &self,
         context: &Context,
@@ -128,7 +128,7 @@ impl Follow {
         let (stdout, stderr) = (io::stdout(), io::stderr());
         loop {
             let Some(frame) = view.next_frame(left)? else { return Ok(Ending::Detached) };
-            // A reader of ours that went away does not end the run; we just stop showing.
+            // If the reader of our output closes the pipe, the run continues; only the display stops.
             match frame {
                 Frame::Stdout(bytes) => {
                     self.inside_a_line = bytes.last().is_some_and(|byte| *byte != b'\n');
@@ -152,7 +152,7 @@ impl Follow {
                 Frame::Gap(gap) => {
                     let _ = writeln!(
                         stderr.lock(),
-                        "ostler: {} bytes of output (offset {} to {}) could not be kept",
+                        "ostler: {} bytes of output (offset {} to {}) could not be stored",
                         gap.to - gap.from,
                         gap.from,
                         gap.to
@@ -161,7 +161,7 @@ impl Follow {
                 Frame::Time(_) => {}
                 Frame::Ended(result) => return Ok(Ending::Ended(result)),
                 Frame::Caught => return Ok(Ending::Detached),
-                // It does not take input any more, which is no reason to stop looking.
+                // The run no longer accepts input; the display continues.
                 Frame::Error(refusal) if refusal.code == ErrorCode::Conflict => {}
                 Frame::Error(refusal) => return Err(ClientError::Refused(refusal).into()),
             }
@@ -171,7 +171,7 @@ impl Follow {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the second Ctrl-C: at once, from whichever thread hears it"
+    reason = "the second Ctrl-C exits immediately, from the thread that receives it"
 )]
 fn leave_now() -> ! {
     std::process::exit(i32::from(Exit(130).0))
@@ -187,8 +187,8 @@ fn type_keys(line: &Line, keys: Keys, on_interrupt: OnInterrupt, left: &AtomicBo
                     Keys::Stdin { close: true } => {
                         let _ = line.end_of_input();
                     }
-                    // The window is gone: nothing to a run that we only look at. One that is ours to end
-                    // is ended by the hang-up that comes with it.
+                    // The window is closed. With `Leave` the run continues. With `Cancel` the SIGHUP that comes
+                    // with it cancels the run.
                     Keys::Terminal { .. } if on_interrupt == OnInterrupt::Leave => {
                         left.store(true, Ordering::Release);
                         line.close();

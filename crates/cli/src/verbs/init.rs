@@ -6,7 +6,7 @@ use std::ffi::OsString;
 /// Process 1 of a container; the exit code is the command's.
 pub fn init(command: &[OsString]) -> Exit {
     let Some((program, arguments)) = command.split_first() else {
-        errln!("ostler: init needs a command: ostler init -- CMD");
+        errln!("ostler: the command is missing; use: ostler init -- CMD");
         return Exit::USAGE;
     };
     let contained = match run_contained(program, arguments) {
@@ -23,7 +23,8 @@ pub fn init(command: &[OsString]) -> Exit {
     }
 }
 
-/// A guardian whose supervisors cannot end what they own becomes this: its children are ours.
+/// Kills every child of this process. A guardian executes this when no supervisor can stop the runs; it keeps the
+/// guardian's children.
 pub fn sweep() -> Exit {
     match ostler_os::sweep() {
         SweepOutcome::AllGone => Exit::DONE,
@@ -36,6 +37,6 @@ pub fn sweep() -> Exit {
 
 fn report_left(swept: SweepOutcome) {
     if let SweepOutcome::Left(count) = swept {
-        errln!("ostler: {count} of its processes could not be ended");
+        errln!("ostler: {count} remaining processes could not be killed");
     }
 }

@@ -158,7 +158,7 @@ fn left_container() -> Exit {
     Exit::USAGE
 }
 
-/// Which one it is, its environment says.
+/// The environment decides whether this is the shim of tmux or of a container.
 fn shim(sweep: bool, command: Vec<String>) -> Exit {
     let code = match (ostler_tmux::is_meant(), sweep) {
         (true, true) => ostler_tmux::sweep(),

@@ -1,4 +1,4 @@
-//! `ostler nudge`: a text into a unit's terminal, and its receipt.
+//! `ostler nudge`: types a text into a unit's terminal and prints the receipt.
 
 use super::mail::{OVERSEER, sender_name};
 use crate::args::{NudgeArguments, NudgeMode};
@@ -19,12 +19,12 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
     if arguments.list {
         return list(context, arguments.name, arguments.json);
     }
-    let name = arguments.name.ok_or_else(|| Failure::usage("which unit?"))?;
+    let name = arguments.name.ok_or_else(|| Failure::usage("the unit's name is missing"))?;
     if arguments.deliver {
         let own = context.clone();
         let connector = Connector::new(move || own.connect_patiently());
         let settled = deliver_waiting(&connector, &name, Patience::UntilIdle).map_err(failure)?;
-        outln!("{} of the nudges that waited for {name} were settled", settled.len());
+        outln!("{} queued nudges for {name} were settled", settled.len());
         return Ok(Exit::DONE);
     }
     let text = text(arguments.text)?;
@@ -101,12 +101,12 @@ fn exit_of(refusal: Refusal) -> Exit {
     }
 }
 
-/// The words, or standard input; without its last line break, which is nobody's text.
+/// The text from the arguments, or from standard input without its last line break.
 fn text(words: Vec<String>) -> Result<String, Failure> {
     let is_input = match words.as_slice() {
         [] if ostler_os::is_terminal(io::stdin()) => {
             return Err(Failure::usage(
-                "the text is missing: give it as words, or on standard input",
+                "the text is missing: give it as an argument, or on standard input",
             ));
         }
         [] => true,
@@ -117,14 +117,14 @@ fn text(words: Vec<String>) -> Result<String, Failure> {
         let mut bytes = Vec::new();
         io::stdin().take(Nudge::TEXT_MOST as u64 + 1).read_to_end(&mut bytes)?;
         let text = String::from_utf8(bytes).map_err(|_| {
-            Failure::usage("the text is not UTF-8; put it into a file and say its path")
+            Failure::usage("the text is not UTF-8; put it into a file and send its path")
         })?;
         text.strip_suffix('\n').map(str::to_owned).unwrap_or(text)
     } else {
         words.join(" ")
     };
     if text.trim().is_empty() {
-        return Err(Failure::usage("the text is empty; a nudge says something"));
+        return Err(Failure::usage("the text is empty"));
     }
     if text.len() > Nudge::TEXT_MOST {
         let most = Nudge::TEXT_MOST;
@@ -143,7 +143,7 @@ fn list(context: &Context, name: Option<String>, json: bool) -> Result<Exit, Fai
     }
     if nudges.is_empty() {
         let whom = name.map_or_else(String::new, |name| format!(" for {name}"));
-        outln!("no nudge{whom} waits, and none has waited");
+        outln!("no nudges{whom}");
         return Ok(Exit::DONE);
     }
     let now_ms = ostler_os::wall_ms();

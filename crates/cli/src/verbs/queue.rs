@@ -1,4 +1,4 @@
-//! A run in the foreground that waits for a place in its pool.
+//! A foreground run that waits for a free slot in its pool.
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -7,7 +7,8 @@ use ostler_model::{RunId, RunRecord};
 use ostler_ops::runs::{AwaitStart, Cancel};
 use ostler_os::{Foreground, ForegroundEvents};
 
-/// Returns the record when it runs or never will. The first interrupt ends it, the second one ends us.
+/// Waits until the run starts or ends, and returns its record. The first interrupt cancels the run, the second one ends
+/// this process.
 pub fn until_begun(
     context: &Context,
     client: &mut Client,
@@ -32,7 +33,7 @@ pub fn until_begun(
         }
         match client.next_response() {
             Ok(record) => return Ok(record),
-            // The next supervisor knows whether it still waits.
+            // The next supervisor knows whether the run still waits.
             Err(ClientError::Lost(_)) => {
                 *client = context.connect_again()?;
                 client.ask(&started)?;

@@ -1,4 +1,4 @@
-//! A view that outlasts the supervisor it began with: the run goes on, and so does whoever looks at it.
+//! A view of a run that reconnects after a supervisor restart.
 
 use crate::context::Context;
 use crate::exit::Failure;
@@ -38,17 +38,17 @@ impl ReconnectingView {
         &self.view.viewing
     }
 
-    /// Behind the last byte of the log that was shown.
+    /// The offset after the last shown byte of the log.
     pub fn offset(&self) -> u64 {
         self.view.offset()
     }
 
-    /// For other threads, to type and resize.
+    /// The sending side, for the threads that type and resize.
     pub fn line(&self) -> Line {
         self.line.clone()
     }
 
-    /// The next that is to be shown, from whichever supervisor. `None` once we have left.
+    /// The next frame, from the present supervisor. `None` after a detach.
     pub fn next_frame(&mut self, left: &AtomicBool) -> Result<Option<Frame<'_>>, Failure> {
         loop {
             match self.view.advance() {
@@ -61,7 +61,7 @@ impl ReconnectingView {
         Ok(Some(self.view.frame()?))
     }
 
-    /// From where we were; a screen is drawn anew.
+    /// Reconnects and continues at the last offset; a screen is redrawn.
     fn again(&mut self) -> Result<(), Failure> {
         let is_drawn = matches!(self.call.from, ViewFrom::Screen) && self.view.viewing.pty;
         let call = runs::View {
@@ -69,8 +69,8 @@ impl ReconnectingView {
             from: if is_drawn { ViewFrom::Screen } else { ViewFrom::Offset(self.view.offset()) },
             ..self.call.clone()
         };
-        // One that ends while it shows us the run may have been ended by anything. One that ends before it
-        // has begun to may have been ended by the request.
+        // A supervisor that dies while it sends output may have died for any reason. One that dies before it accepts
+        // the view may have died from the request, so those deaths are counted.
         for _ in 0..=RESENDS_MOST {
             match self.context.connect_again()?.view(&call) {
                 Ok(view) => {
@@ -86,7 +86,7 @@ impl ReconnectingView {
     }
 }
 
-/// What is typed, to whichever supervisor is there.
+/// Sends input to the present supervisor.
 #[derive(Clone, Debug)]
 pub struct Line {
     sender: Arc<Mutex<FrameSender>>,
@@ -100,7 +100,7 @@ impl Line {
         self.sender.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was given to a supervisor that died before it passed it on is lost with it.
+    /// Sends input. Input that a supervisor received but did not write before it died is lost.
     pub fn input(&self, bytes: &[u8]) -> io::Result<()> {
         self.insist(|sender| sender.input(bytes))
     }

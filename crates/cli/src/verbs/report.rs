@@ -1,4 +1,4 @@
-//! An agent's own word, from a process of its run.
+//! `ostler report`: the state that an agent reports, from a process of its run.
 
 use crate::args::ReportArguments;
 use crate::context::Context;
@@ -10,7 +10,9 @@ pub fn report(context: &Context, arguments: ReportArguments) -> Result<Exit, Fai
     let variable = RunSpec::RUN_ID_VARIABLE;
     let run: RunId =
         std::env::var(variable).ok().and_then(|text| text.parse().ok()).ok_or_else(|| {
-            Failure::usage(format!("{variable} is not set: this is not inside a run"))
+            Failure::usage(format!(
+                "{variable} is not set; `ostler report` works only inside a run"
+            ))
         })?;
     let ReportArguments { state, question, until_ms, session, prompt } = arguments;
     let state = state.map(Into::into);

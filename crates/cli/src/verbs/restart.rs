@@ -8,22 +8,21 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// `stop` and `start` of the daemon: every run is ended, and the units that were wanted begin again. Where none
-/// runs, one is started.
+/// Stops the daemon with every run, and starts it again with the units that should run. If no daemon runs, starts one.
 pub fn restart(context: &Context, json: bool) -> Result<Exit, Failure> {
     if let Some((_, pong)) = greet(&context.home.sockets(), PATIENCE)?
         && pong.guardian.is_none()
     {
-        // What we started in its place would be another's business, and not theirs any more.
+        // A daemon started here would no longer belong to the service manager that runs the present one.
         return Err(Failure::failed(anyhow::anyhow!(
-            "this daemon (pid {}) has no guardian of ours: systemd looks after it, or nobody does; restart it there \
-             (`systemctl --user restart ostler`), or replace it without ending a run (`ostler reload --self`)",
+            "cannot restart the daemon: the supervisor (pid {}) has no Ostler guardian, it runs under systemd or alone; \
+             use `systemctl --user restart ostler`, or keep every run with `ostler reload --self`",
             pong.pid
         )));
     }
     if restarted_from_inside(context)? {
         outln!(
-            "the daemon restarts, and ends this run with all others; its guardian starts it again"
+            "the daemon restarts and stops every run, also this one; its guardian starts it again"
         );
         return Ok(Exit::DONE);
     }
@@ -36,7 +35,8 @@ pub fn restart(context: &Context, json: bool) -> Result<Exit, Failure> {
     Ok(if stopped == Exit::DONE { started } else { stopped })
 }
 
-/// Whether we are a process of one of its runs: then we would not live to start it, and its guardian does.
+/// Whether this process belongs to a run of the daemon. Then it would be killed before it could start the daemon, so
+/// the guardian does that.
 fn restarted_from_inside(context: &Context) -> Result<bool, Failure> {
     let greeted = greet(&context.home.sockets(), PATIENCE)?;
     Ok(greeted.is_some_and(|(mut client, _)| client.call(&Restart {}).is_ok()))

@@ -1,4 +1,4 @@
-//! `ostler run`: one run, in the foreground or not.
+//! `ostler run`: one run, in the foreground or in the background.
 
 use super::follow::{Ending, Follow, Keys, OnInterrupt};
 use super::queue;
@@ -19,7 +19,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
-/// The key that leaves a run in the foreground: Ctrl-].
+/// The key that detaches from a run in the foreground: Ctrl-].
 const DETACH_KEY: u8 = 0x1d;
 
 pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> {
@@ -27,7 +27,7 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
         arguments.pty && !arguments.detach && ostler_os::is_terminal(std::io::stdin());
     let spec = spec_of(&arguments, on_terminal)?;
     let size = spec.size;
-    // Before any thread is made, so that none of them is hit by Ctrl-C.
+    // Before any thread is started, so that every thread inherits the blocked signals.
     let events = (!arguments.detach).then(ostler_os::ForegroundEvents::listen).transpose()?;
     let mut client = context.connect()?;
     let mut record = begin(context, &mut client, Box::new(spec))?;
@@ -67,7 +67,7 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     match ending.map_err(|failure| without_daemon(failure, record.run_id))? {
         Ending::Detached => {
             leave(context, record.run_id)?;
-            errln!("\r\nostler: left run {}; `ostler attach` comes back to it", record.run_id);
+            errln!("\r\nostler: detached from run {}; return with `ostler attach`", record.run_id);
             Ok(Exit::DONE)
         }
         Ending::Ended(result) => {
@@ -81,7 +81,7 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     }
 }
 
-/// A run that ends with us, and that nobody shows.
+/// Starts a run that ends with this process and whose output is not shown.
 pub fn begin_unshown(
     context: &Context,
     client: &mut Client,
@@ -90,18 +90,18 @@ pub fn begin_unshown(
     let record = begin(context, client, Box::new(spec_of(arguments, false)?))?;
     match record.state == RunState::Exited && record.started_at_ms.is_none() {
         true => {
-            Err(Failure::failed(anyhow::anyhow!("it could not be started: {:?}", record.result())))
+            Err(Failure::failed(anyhow::anyhow!("the run did not start: {:?}", record.result())))
         }
         false => Ok(record),
     }
 }
 
-/// Whoever takes the run up finds that we have gone, and ends it.
+/// The next daemon adopts the run, finds that its client is gone, and ends it.
 fn without_daemon(failure: Failure, run: RunId) -> Failure {
     match failure.cause.downcast_ref() {
         Some(ClientError::Gone { home }) => Failure {
             cause: anyhow::anyhow!(
-                "the daemon of {} is gone, and nobody starts it again; what it ran may still run: the next daemon ends run {run}: `ostler start`",
+                "the daemon of {} died and is not restarted; run {run} may still be running, and `ostler start` ends it",
                 home.display()
             ),
             ..failure
@@ -110,20 +110,20 @@ fn without_daemon(failure: Failure, run: RunId) -> Failure {
     }
 }
 
-/// The run goes on without us. That has to be known before we end, whichever supervisor is there by then.
+/// Marks the run to continue without this client. A supervisor must confirm it before this process exits.
 fn leave(context: &Context, run: RunId) -> Result<(), Failure> {
     loop {
         match context.connect_again()?.call(&Leave::of(run)) {
             Err(ClientError::Lost(_)) => {}
-            // It has ended meanwhile.
+            // The run has ended meanwhile.
             Err(ClientError::Refused(_)) | Ok(_) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// If the answer is lost with the supervisor, the next one is asked the same: it starts the run only if
-/// it is not there. If that ends as well, the request may be what ends them, and no other one gets it.
+/// Sends the request. If the supervisor dies before it answers, its successor gets the same request and starts the run
+/// only if it does not exist. If supervisors keep dying, the request may be the cause, so it is not sent again.
 fn begin(context: &Context, client: &mut Client, spec: Box<RunSpec>) -> Result<RunRecord, Failure> {
     let spawn = Spawn(spec);
     for _ in 0..RESENDS_MOST {
@@ -145,7 +145,7 @@ fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failu
     let cwd = match &arguments.cwd {
         Some(folder) => std::path::absolute(folder)?,
         None => std::env::current_dir().map_err(|error| {
-            Failure::usage(format!("the current folder is gone ({error}); give one with --cwd"))
+            Failure::usage(format!("the current directory does not exist ({error}); use --cwd"))
         })?,
     };
     let own_size = on_terminal.then(ostler_os::own_terminal_size).flatten();
@@ -188,7 +188,7 @@ fn text(text: &OsStr) -> OsText {
     OsText(text.as_bytes().to_vec())
 }
 
-/// Ours, changed by `--env`.
+/// The environment of this process, changed by `--env` and `--unset`.
 fn environment(arguments: &RunArguments) -> Vec<OsText> {
     let mut variables: Vec<(Vec<u8>, Vec<u8>)> = std::env::vars_os()
         .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()))
@@ -208,7 +208,10 @@ fn environment(arguments: &RunArguments) -> Vec<OsText> {
 
 fn never_ran(record: &RunRecord, arguments: &RunArguments) -> Result<Exit, Failure> {
     let result = record.result();
-    errln!("ostler: {}", record.error.as_deref().unwrap_or("the run was ended before it began"));
+    errln!(
+        "ostler: {}",
+        record.error.as_deref().unwrap_or("the run was cancelled before it started")
+    );
     if arguments.json {
         print_result(&result, &Follow::new(record.run_id, arguments.capture))?;
     }
@@ -225,7 +228,7 @@ struct Printed<'a> {
     stderr: Option<Cow<'a, str>>,
 }
 
-/// Always a line of its own, whatever the program left at the end of the last.
+/// Prints the result on its own line, even if the program's output did not end with a newline.
 fn print_result(result: &RunResult, follow: &Follow) -> Result<(), Failure> {
     let captured = follow.captured();
     let line = serde_json::to_string(&Printed {
@@ -241,7 +244,7 @@ fn print_result(result: &RunResult, follow: &Follow) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a person should know when it did not end by itself.
+/// Prints why the run ended, unless the program exited by itself.
 fn notify(result: &RunResult, arguments: &RunArguments) {
     let ran = render::duration(result.duration_ms.unwrap_or(0));
     if matches!(result.termination, Some(Termination::Exit | Termination::Signal)) {
@@ -253,17 +256,17 @@ fn notify(result: &RunResult, arguments: &RunArguments) {
         }
         Some(Termination::Exit) | None => return,
         Some(Termination::Signal) if result.out_of_memory => {
-            format!("out of memory after {ran}: it was killed for it")
+            format!("killed after {ran}: out of memory")
         }
         Some(Termination::Signal) => {
-            format!("ended by {} after {ran}", render::signal(result.exit_signal.unwrap_or(0)))
+            format!("killed by {} after {ran}", render::signal(result.exit_signal.unwrap_or(0)))
         }
         Some(Termination::OverallTimeout) => format!(
-            "ended after {ran}: it may run no longer than {}",
+            "killed after {ran}: exceeded --timeout {}",
             render::duration(arguments.timeout.unwrap_or(0))
         ),
         Some(Termination::NoOutputTimeout) => format!(
-            "ended after {ran}: it wrote nothing for {}",
+            "killed after {ran}: no output, exceeded --no-output-timeout {}",
             render::duration(arguments.no_output_timeout.unwrap_or(0))
         ),
         Some(Termination::OwnershipEscape) => {
@@ -275,13 +278,13 @@ fn notify(result: &RunResult, arguments: &RunArguments) {
             None => format!("cancelled after {ran}"),
         },
         Some(Termination::SpawnError | Termination::ReconciledStale | Termination::LeaseLost) => {
-            result.error.clone().unwrap_or_else(|| "the supervisor lost it".to_owned())
+            result.error.clone().unwrap_or_else(|| "the supervisor lost the run".to_owned())
         }
     };
-    errln!("ostler: {description} (run {}, `ostler why` tells more)", result.run_id);
+    errln!("ostler: {description} (run {}; details: `ostler why`)", result.run_id);
 }
 
-/// What the program left running outside of its process group, in one line.
+/// Prints in one line which processes the program left running outside its process group.
 fn report_escaped(result: &RunResult) {
     const NAMED: usize = 3;
     const COMMAND_MOST: usize = 60;
@@ -306,11 +309,11 @@ fn report_escaped(result: &RunResult) {
         (Extinct::Unknown, None) => "it is not known whether all of it has ended".to_owned(),
     };
     let strict = match result.termination {
-        Some(Termination::OwnershipEscape) => ", which --strict makes a failure",
+        Some(Termination::OwnershipEscape) => ", a failure because of --strict",
         _ => "",
     };
     errln!(
-        "ostler: the program ended and left {what} running: {named}; {became}{strict} (run {}, `ostler why` tells more)",
+        "ostler: the program exited and left {what} running: {named}; {became}{strict} (run {}; details: `ostler why`)",
         result.run_id
     );
 }

@@ -6,7 +6,7 @@ use crate::render::{self, Colours};
 use ostler_model::RunState;
 use ostler_ops::runs::List;
 
-/// How many ended runs a person is shown unasked.
+/// How many ended runs the table shows without `--all`.
 const ENDED_SHOWN: u64 = 20;
 
 pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failure> {
@@ -31,9 +31,9 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
     }
     if runs.is_empty() {
         if arguments.live || arguments.session.is_some() {
-            outln!("no such runs; `ostler runs --all` shows every run that is kept");
+            outln!("no such runs; list every recorded run with `ostler runs --all`");
         } else {
-            outln!("no runs yet; `ostler run -- CMD` starts one");
+            outln!("no runs yet; start one with `ostler run -- CMD`");
         }
         return Ok(Exit::DONE);
     }
@@ -44,7 +44,7 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
     let table = render::table(&render::RUN_COLUMNS, &rows, render::width(), Colours::of_output());
     outln!("{table}");
     if cut {
-        outln!("older ended runs are not shown; `ostler runs --all` shows them");
+        outln!("older ended runs are not shown; list them with `ostler runs --all`");
     }
     Ok(Exit::DONE)
 }

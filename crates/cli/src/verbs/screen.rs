@@ -1,4 +1,4 @@
-//! What is on a terminal now, as text.
+//! `ostler screen`: the text on a terminal now.
 
 use super::unit;
 use crate::args::ScreenArguments;
@@ -13,7 +13,7 @@ use ostler_ops::runs::{Screen, Show};
 use ostler_ops::wire::ErrorCode;
 use serde_json::json;
 
-/// What a person would see. Nothing is started for it: a look changes nothing.
+/// Prints the screen. It starts no supervisor, because it must change nothing.
 pub fn screen(context: &Context, arguments: &ScreenArguments) -> Result<Exit, Failure> {
     let mut client = context.connect_running()?;
     let place = Place::find(&mut client, &arguments.name)?;
@@ -33,14 +33,14 @@ pub fn screen(context: &Context, arguments: &ScreenArguments) -> Result<Exit, Fa
     Ok(Exit::DONE)
 }
 
-/// A run that lives, and the unit it is of.
+/// A live run, and its unit.
 pub struct Place {
     pub unit: Option<Box<UnitView>>,
     pub run: RunId,
 }
 
 impl Place {
-    /// By the name of a unit, or by enough of a run's id.
+    /// Finds a run by the name of its unit, or by a part of its id.
     pub fn find(client: &mut Client, name: &str) -> Result<Self, Failure> {
         if let Some(look) = unit::look(client, vec![name.to_owned()], Depth::None)?.pop() {
             let view = Box::new(look.view);
@@ -66,7 +66,7 @@ impl Place {
 
 fn not_running(description: String, name: &str) -> Failure {
     let description =
-        format!("{description}; it has no screen, `ostler logs {name}` shows what it wrote");
+        format!("{description}; it has no screen, see its output with `ostler logs {name}`");
     Failure { exit: Exit::NOT_RUNNING, cause: anyhow::anyhow!(description) }
 }
 
@@ -74,7 +74,7 @@ pub fn read(client: &mut Client, run: RunId) -> Result<ScreenText, Failure> {
     Ok(client.call(&Screen::of(run))?)
 }
 
-/// What is known of the agent on it; with `is_fresh`, after a look at the screen.
+/// The state of the agent; with `is_fresh`, judged from the screen now.
 pub fn agent(
     client: &mut Client,
     run: RunId,
@@ -84,7 +84,7 @@ pub fn agent(
     Ok(client.call(&call)?.view)
 }
 
-/// Without what is blank at the end of lines, and of the screen.
+/// The lines without trailing spaces, and without empty lines at the end.
 pub fn shown(screen: &ScreenText) -> Vec<&str> {
     let mut lines: Vec<&str> = screen.lines.iter().map(|line| line.trim_end()).collect();
     let end = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);

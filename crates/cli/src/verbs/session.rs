@@ -1,4 +1,4 @@
-//! The session of a run that lives in tmux: a person goes there with tmux itself.
+//! The tmux session of a run with the tmux backend. `ostler attach` uses tmux itself to connect to it.
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -13,7 +13,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// `None` if the run has another way of being connected.
+    /// `None` if the run has another backend.
     pub fn of(context: &Context, run: &str) -> Result<Option<Self>, Failure> {
         let mut client = context.connect()?;
         let record = client.call(&Show::of(run))?;
@@ -22,7 +22,7 @@ impl Session {
         };
         if record.state == RunState::Exited {
             return Err(Failure::failed(anyhow::anyhow!(
-                "{unit} does not run, and has no session: `ostler logs {unit}` shows what it wrote"
+                "{unit} is not running and has no tmux session; see its output with `ostler logs {unit}`"
             )));
         }
         let pane_slot = ostler_tmux::pane_of(context.home.path(), unit);
@@ -30,16 +30,18 @@ impl Session {
         match pane_slot {
             Some(pane_slot) => Ok(Some(Self { name: unit.clone(), pane_slot })),
             None => Err(Failure::failed(anyhow::anyhow!(
-                "{unit} has no session yet; `ostler status {unit}` tells what it waits for"
+                "{unit} has no tmux session yet; see what it waits for with `ostler status {unit}`"
             ))),
         }
     }
 
-    /// On our own terminal, until the person detaches or it ends.
+    /// Attaches this terminal to the session, until the user detaches or the session ends.
     pub fn attach(&self, read_only: bool) -> Result<Exit, Failure> {
         let Self { name, pane_slot } = self;
         if std::env::var(RunSpec::RUN_ID_VARIABLE).is_ok_and(|own| own == pane_slot.run) {
-            return Err(Failure::usage(format!("this is {name}'s own terminal")));
+            return Err(Failure::usage(format!(
+                "cannot attach: this is already the terminal of {name}"
+            )));
         }
         let inside = std::env::var("TMUX").ok().filter(|inside| !inside.is_empty());
         let verb = match inside.as_deref().map(|inside| is_same_server(inside, &pane_slot.socket)) {
@@ -47,14 +49,14 @@ impl Session {
             Some(true) => "switch-client",
             Some(false) => {
                 return Err(Failure::usage(format!(
-                    "this terminal is inside another tmux, and {name} is in its own: detach first, \
-                     or unset TMUX to have one inside the other"
+                    "cannot attach: this terminal is inside another tmux server than {name}; detach first, \
+                     or unset TMUX to nest them"
                 )));
             }
         };
         if !ostler_os::is_terminal(std::io::stdin()) {
             return Err(Failure::usage(format!(
-                "a session of tmux needs a terminal; `ostler logs -f {name}` follows its output"
+                "cannot attach: standard input is not a terminal; follow the output with `ostler logs -f {name}`"
             )));
         }
         let mut words = vec!["-S", &pane_slot.socket, verb, "-t", &pane_slot.session_id];
@@ -64,7 +66,7 @@ impl Session {
         let code = ostler_os::run_here(Path::new(&pane_slot.program), &words)?;
         match code {
             Some(0) if verb == "attach-session" => {
-                errln!("ostler: left {name}; `ostler status {name}` tells how it is");
+                errln!("ostler: detached from {name}; see its state with `ostler status {name}`");
                 Ok(Exit::DONE)
             }
             Some(0) => Ok(Exit::DONE),
@@ -73,7 +75,7 @@ impl Session {
     }
 }
 
-/// `TMUX` is the socket, the server's pid and the session, with commas between.
+/// `TMUX` has the form `SOCKET,SERVER_PID,SESSION`.
 fn is_same_server(inside: &str, socket: &str) -> bool {
     let own = inside.split(',').next().unwrap_or_default();
     let real = |path: &str| std::fs::canonicalize(path).unwrap_or_else(|_| path.into());

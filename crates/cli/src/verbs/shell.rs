@@ -1,4 +1,4 @@
-//! What shells need of us: completions with the names that are there now, and pages of the manual.
+//! Shell completions with the present names of units and runs, and the manual pages.
 
 use crate::args::{Arguments, Names};
 use crate::context::Context;
@@ -13,12 +13,12 @@ use ostler_ops::units::Look;
 use std::path::Path;
 use std::time::Duration;
 
-/// Somebody has pressed a key and waits.
+/// The timeout for completions, because a user waits after a key press.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How many ended runs are worth naming.
+/// How many ended runs are completed.
 const ENDED_NAMED: u64 = 20;
 
-/// One name a line. Whatever goes wrong, nothing is said and nobody is started: it is only a hint.
+/// Prints one name per line. It starts no supervisor and prints no errors, because completions are only hints.
 pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
     let greeted = greet(&context.home.sockets(), PATIENCE);
     let Ok(Some((mut client, _))) = greeted else { return Exit::DONE };
@@ -46,13 +46,13 @@ pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
     Exit::DONE
 }
 
-/// Verbs that take names, and of what.
+/// The verbs that take names of units.
 const UNITS: &str = "start stop restart status crashes";
 const LIVE_RUNS: &str = "wait cancel write";
 const BOTH: &str = "logs why attach screen";
-/// The same, of its first word alone.
+/// Verbs whose first argument alone is a unit or run.
 const FIRST: &str = "answer";
-/// Verbs of `mail` that take the name of a unit.
+/// Verbs of `mail` that take a unit name.
 const MAIL: &str = "send inbox check";
 
 pub fn completions(shell: Shell) {
@@ -75,7 +75,7 @@ fn bash(script: &str) -> String {
     let case = |verbs: &str| verbs.replace(' ', "|");
     let live = format!(
         r#"
-# Names of units and ids of runs, as they are at this moment.
+# The present names of units and ids of runs.
 _ostler_live() {{
     _ostler "$@"
     local cur=$2 prev=$3 verb= second= word kinds= reply=()
@@ -118,10 +118,10 @@ complete -F _ostler_live -o nosort -o bashdefault ostler 2>/dev/null || complete
     format!("{script}{live}")
 }
 
-/// Where the generated script knows no more than that something stands there, it asks us.
+/// Replaces the default completion of positional arguments by a call of `ostler complete`.
 fn zsh(script: &str) -> String {
     let live = "
-# Names of units and ids of runs, as they are at this moment.
+# The present names of units and ids of runs.
 _ostler_live() {
     local -a names
     names=(${(f)\"$(ostler complete $@ 2>/dev/null)\"})
@@ -144,11 +144,11 @@ _ostler_live_both() { _ostler_live units runs }
             () if is_one_of(LIVE_RUNS) => "_ostler_live_runs",
             () if is_one_of(BOTH) => "_ostler_live_both",
             () if is_one_of(FIRST) && line.starts_with("':name") => "_ostler_live_both",
-            // Another verb is called `check`, and takes a file.
+            // The top-level verb `check` takes a file, unlike `mail check`.
             () if verb != "check" && is_one_of(MAIL) => "_ostler_live_units",
             () => "_default",
         };
-        // Options that take a value have its name in brackets; positions do not.
+        // Only positional arguments begin with a colon; options have their names in brackets.
         let is_position =
             (line.starts_with("'*::") || line.starts_with("'::") || line.starts_with("':"))
                 && !line.contains(" -- The command");
@@ -166,7 +166,7 @@ _ostler_live_both() { _ostler_live units runs }
 
 fn fish(script: &str) -> String {
     let mut script = script.to_owned();
-    script.push_str("\n# Names of units and ids of runs, as they are at this moment.\n");
+    script.push_str("\n# The present names of units and ids of runs.\n");
     let all = [(UNITS, "units"), (LIVE_RUNS, "live-runs"), (BOTH, "units runs"), (FIRST, "units")];
     for (verbs, kinds) in all {
         script.push_str(&format!(
@@ -179,10 +179,10 @@ fn fish(script: &str) -> String {
     script
 }
 
-/// One page a verb.
+/// Writes one page per verb.
 pub fn man(folder: &Path) -> Result<Exit, Failure> {
     std::fs::create_dir_all(folder)?;
     clap_mangen::generate_to(Arguments::command(), folder)?;
-    errln!("ostler: the pages are in {}; `man -l {0}/ostler.1` shows the first", folder.display());
+    errln!("ostler: the pages are in {}; read them with `man -l {0}/ostler.1`", folder.display());
     Ok(Exit::DONE)
 }

@@ -7,11 +7,11 @@ use ostler_ops::daemon::Wake;
 
 const TRIES: u32 = 3;
 
-/// Returns when the supervisor answers. If there is one already, says whose the home is.
+/// Starts the daemon, and returns when the supervisor answers. If one is already running, prints its status.
 pub fn start(context: &Context, json: bool) -> Result<Exit, Failure> {
     let mut found = context.start()?;
-    // Units that were stopped with the daemon begin again; nothing else changes. Somebody may be stopping it at
-    // this very moment: then it is started again, but not for ever.
+    // Starts the units that were stopped with the daemon; nothing else changes. Another client may stop the daemon at
+    // the same time: then it is started again, at most `TRIES` times.
     for _ in 0..TRIES {
         match &mut found {
             Found::Started(client) | Found::Running(client) => match client.call(&Wake {}) {

@@ -12,17 +12,20 @@ use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::time::Duration;
 
-/// A supervisor that lives answers in this time; one that is just being started may not.
+/// A running supervisor answers in this time; a starting one may not.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What the kernel and the supervisor say at this moment. Files are believed only about what nobody else
-/// knows, and only if the process they name is the one that holds the home.
+/// The present state, from the kernel and the supervisor. Files supply only what neither of them knows, and only if the
+/// process that they name holds the home's lock.
+///
+/// The JSON fields keep the names that scripts know from `supervisor.json`: `pid` is the guardian, `gatewayPid` the
+/// supervisor.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     pub running: bool,
-    /// Whether the supervisor answered just now; `null` if nothing runs, or if it was not asked because the home is another
-    /// user's.
+    /// Whether the supervisor answered; `null` if nothing runs, or if the home belongs to another user and the
+    /// supervisor was not asked.
     pub answering: Option<bool>,
     pub pid: Option<i32>,
     pub gateway_pid: Option<i32>,
@@ -33,15 +36,15 @@ pub struct Status {
     pub home: String,
     pub version: Option<String>,
     pub runs: Option<u64>,
-    /// Where it listens for HTTP.
+    /// The address where the supervisor listens for HTTP.
     pub http: Option<String>,
-    /// Why it does not, although it should.
+    /// Why it does not listen although HTTP is enabled.
     pub http_error: Option<String>,
     pub units: Vec<UnitView>,
     pub pools: Vec<PoolView>,
 }
 
-/// `supervisor.json`.
+/// The file `supervisor.json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct StateFile {
@@ -65,7 +68,7 @@ pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
 }
 
 impl Status {
-    /// A home that may not be looked at is an error: nothing is known of it.
+    /// Reads the status. A home that this user may not read is an error.
     pub fn look(context: &Context) -> Result<Self, Failure> {
         let home = &context.home;
         let file = read(home);
@@ -90,7 +93,7 @@ impl Status {
             return Ok(status);
         }
         let greeted = match greet(&home.sockets(), PATIENCE) {
-            // Root may look at what the kernel says of another user's home.
+            // Root does not connect to another user's supervisor; the status comes from the kernel.
             Err(ClientError::Untrusted(FolderRefused::Foreign { .. })) => None,
             greeted => {
                 let greeted = greeted?;
@@ -124,7 +127,7 @@ impl Status {
             status.http_error = description.error;
         }
         if file.pid.is_none() || file.pid != status.pid {
-            // Of an earlier guardian: what is counted there is not of this one.
+            // The file is from an earlier guardian, so its counters are not valid.
             status.started_at = None;
             status.crash_count = 0;
             status.last_crash_at = None;
@@ -141,24 +144,24 @@ impl Status {
         Ok(status)
     }
 
-    /// As people read it.
+    /// The status as text.
     pub fn description(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut say =
             |what: &str, description: String| lines.push(format!("{what:<9}{description}"));
         if !self.running {
-            say("Gateway:", "stopped".to_owned());
+            say("Daemon:", "stopped".to_owned());
             let last = self.started_at.as_deref().and_then(at_ms).map(plain_time);
             say("Last run:", format!(" {}", last.unwrap_or_else(|| "never".to_owned())));
             return lines;
         }
         let state = match (self.gateway_pid, self.answering) {
             (None, _) => "restarting",
-            (Some(_), Some(false)) => "running, but it does not answer",
+            (Some(_), Some(false)) => "running, but the supervisor does not answer",
             (Some(_), Some(true) | None) => "running",
         };
-        say("Gateway:", state.to_owned());
-        let pids = [(self.pid, "supervisor"), (self.gateway_pid, "gateway")];
+        say("Daemon:", state.to_owned());
+        let pids = [(self.pid, "guardian"), (self.gateway_pid, "supervisor")];
         let pids: Vec<String> =
             pids.into_iter().filter_map(|(pid, who)| Some(format!("{} ({who})", pid?))).collect();
         if !pids.is_empty() {
@@ -170,7 +173,7 @@ impl Status {
         let last = self.last_crash_at.as_deref().and_then(at_ms);
         let last =
             last.map(|at| format!(" (last: {})", ago(ostler_os::wall_ms().saturating_sub(at))));
-        say("Crashes:", format!("{} this session{}", self.crash_count, last.unwrap_or_default()));
+        say("Crashes:", format!("{} since start{}", self.crash_count, last.unwrap_or_default()));
         if let Some(runs) = self.runs {
             say("Runs:", format!("{runs} live"));
         }
@@ -178,7 +181,7 @@ impl Status {
             say("HTTP:", format!("http://{address}"));
         }
         if let Some(error) = &self.http_error {
-            say("HTTP:", format!("not yet, it is tried again ({error})"));
+            say("HTTP:", format!("not listening, retrying ({error})"));
         }
         let units: Vec<&UnitView> = self.units.iter().filter(|unit| unit.is_listed()).collect();
         if !units.is_empty() {
@@ -209,27 +212,27 @@ fn read(home: &Home) -> StateFile {
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// Whether somebody holds the home's lock, which ends with its holders.
+/// Whether a process holds the home's lock. The kernel releases the lock when its holders exit.
 fn is_owned(home: &Home) -> Result<bool, Failure> {
     let lock = home.lock();
     match ostler_os::take_lock(&lock) {
         Ok(taken) => Ok(taken.is_none()),
-        // Whether somebody holds it cannot be seen from here.
+        // This user cannot see whether the lock is held.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             let owner = ostler_os::owner_of(home.path());
             let run_of_pid =
                 owner.map_or_else(|_| String::new(), |uid| format!(", which belongs to uid {uid}"));
             Err(Failure::failed(anyhow::anyhow!(
-                "permission denied: you may not look into the home {}{run_of_pid}; call `ostler status` as its owner",
+                "permission denied: cannot read the home {}{run_of_pid}; run `ostler status` as its owner",
                 home.path().display()
             )))
         }
-        // It cannot even be opened for writing, or there is none.
+        // The lock file cannot be opened for writing, or does not exist.
         Err(_) => Ok(!ostler_os::holders(&lock).is_empty()),
     }
 }
 
-/// Those named by the file, if they hold the lock; else whoever does.
+/// The processes named by the file, if they hold the lock; else the processes that do.
 fn holders(home: &Home, pid: Option<i32>, gateway_pid: Option<i32>) -> (Option<i32>, Option<i32>) {
     let lock = home.lock();
     let holds = |pid: Option<i32>| pid.filter(|pid| ostler_os::holds_open(*pid, &lock));

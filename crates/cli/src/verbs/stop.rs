@@ -10,11 +10,11 @@ use ostler_os::{Process, Signal};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The guardian ends by itself well within this, whatever its supervisor does: it has 30 s or the longest
-/// grace, then it is killed, twice more for its successors, then all is swept.
+/// The guardian always ends within this time. Its supervisor has 30 s or the longest grace period, then the guardian
+/// kills it, then two successors in the same way, and then all remaining processes.
 const MOST_MS: u64 = 240_000;
 
-/// Returns when every run, the supervisor and its guardian are gone.
+/// Stops the daemon, and returns when every run, the supervisor and its guardian are gone.
 pub fn stop(context: &Context, json: bool) -> Result<Exit, Failure> {
     let answer = end(context)?;
     if json {
@@ -23,13 +23,13 @@ pub fn stop(context: &Context, json: bool) -> Result<Exit, Failure> {
     Ok(print_outcome(context, &answer, json))
 }
 
-/// The same, without a word.
+/// Stops the daemon without printing.
 pub fn end(context: &Context) -> Result<Stopped, Failure> {
     let status = Status::look(context)?;
     if !status.running {
         return Err(ClientError::NotRunning { home: context.home.path().to_owned() }.into());
     }
-    // Asked for first: a home that is another's is not stopped by us.
+    // Connect first: this fails for the home of another user, which must not be stopped.
     let greeted = greet(&context.home.sockets(), PATIENCE)?;
     let open = |pid: Option<i32>| {
         let pid = pid.filter(|pid| ostler_os::holds_open(*pid, &context.home.lock()))?;
@@ -40,7 +40,7 @@ pub fn end(context: &Context) -> Result<Stopped, Failure> {
     let asked = greeted.map(|(client, _)| ask(client));
     // The guardian's TERM may reach the supervisor before the request does.
     context.home.note_stopped();
-    // After the question: whatever becomes of the supervisor, nobody starts it again.
+    // After the request, so that the guardian does not restart a supervisor that dies.
     if let Some(guardian) = &guardian {
         guardian.signal(Signal::Term);
         guardian.signal(Signal::Continue);
@@ -51,7 +51,7 @@ pub fn end(context: &Context) -> Result<Stopped, Failure> {
     for process in [&gateway, &guardian].into_iter().flatten() {
         if !process.wait_gone(Some(MOST_MS))? {
             let pid = process.fingerprint().pid;
-            return Err(Failure::failed(anyhow::anyhow!("process {pid} does not end")));
+            return Err(Failure::failed(anyhow::anyhow!("process {pid} did not exit")));
         }
     }
     Ok(answer.unwrap_or_else(|| Stopped {
@@ -67,12 +67,12 @@ fn ask(mut client: Client) -> Result<Client, ClientError> {
     Ok(client)
 }
 
-/// `None` if it died before it could say.
+/// `None` if the supervisor died before it answered.
 fn answer(mut client: Client) -> Option<Stopped> {
     client.next_response().ok()
 }
 
-/// What was ended, unless only what went wrong is to be told.
+/// Prints the ended runs, or with `only_wrong` only the failures.
 pub fn print_outcome(context: &Context, answer: &Stopped, only_wrong: bool) -> Exit {
     if !only_wrong {
         for result in &answer.ended {
@@ -86,7 +86,7 @@ pub fn print_outcome(context: &Context, answer: &Stopped, only_wrong: bool) -> E
         let killed = answer.ended.iter().filter(|result| was_killed(result)).count();
         let description = match killed {
             0 => String::new(),
-            killed => format!(", {killed} of them by KILL"),
+            killed => format!(", {killed} of them by SIGKILL"),
         };
         outln!("supervisor {} stopped, {runs} ended{description}", answer.pid);
     }
@@ -103,7 +103,7 @@ pub fn print_outcome(context: &Context, answer: &Stopped, only_wrong: bool) -> E
     }
     if answer.unsaved > 0 {
         errln!(
-            "ostler: {} could not be written to the registry and will be found stale",
+            "ostler: {} could not be written to the registry; the next start records these runs as stale",
             render::count(answer.unsaved as usize, "result")
         );
         return Exit::FAILED;

@@ -5,7 +5,7 @@ use crate::print::{errln, outln};
 use ostler_http::Tokens;
 use serde_json::json;
 
-/// Needs no supervisor: whoever listens reads the file anew for every request.
+/// Works without a supervisor: the HTTP server reads the token file for every request.
 pub fn token(context: &Context, arguments: &TokenArguments) -> Result<Exit, Failure> {
     context.home.clone().prepare().map_err(Failure::failed)?;
     let tokens = Tokens::of(context.home.path());
@@ -23,7 +23,9 @@ pub fn token(context: &Context, arguments: &TokenArguments) -> Result<Exit, Fail
         outln!("{}", json!({ "token": token }));
     } else {
         outln!("{token}");
-        errln!("ostler: keep it; it is not shown again, and any other is no longer valid");
+        errln!(
+            "ostler: store this token; it is not shown again, and the previous one is now invalid"
+        );
     }
     Ok(Exit::DONE)
 }

@@ -9,11 +9,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The new one has 15 s, then the old one is started again.
+/// The new program has 15 s to answer, then the guardian starts the old one again.
 const MOST_MS: u64 = 45_000;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Returns when somebody answers again: the new program, or the old one and why.
+/// Replaces the supervisor's program. Returns when a supervisor answers: the new program, or after a failure the old
+/// one.
 pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<Exit, Failure> {
     crate::versions::expect_another();
     let program = match path {
@@ -26,7 +27,7 @@ pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<E
     hand_over(&mut client, Some(program.display().to_string()))?;
     let mut after = successor(context, &before)?;
     if after.went_back.is_none() && !ostler_os::executes(after.pid as i32, &program) {
-        // It died while it handed over, and its guardian knew of no other program.
+        // The supervisor died during the handover, and the guardian restarted the old program.
         after.went_back = Some("the supervisor died before it could hand over".to_owned());
     }
     if json {
@@ -44,7 +45,7 @@ pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<E
     }
     if let Some(why) = after.went_back {
         return Err(Failure::failed(anyhow::anyhow!(
-            "{} did not answer: {why}; the old program goes on (version {}, pid {})",
+            "{} did not answer: {why}; the old program continues (version {}, pid {})",
             program.display(),
             after.version,
             after.pid
@@ -53,12 +54,12 @@ pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<E
     if !json {
         let runs = render::count(after.live as usize, "run");
         let (old, new) = (&before.version, &after.version);
-        outln!("{runs} went on; version {old} (pid {}) -> {new} (pid {})", before.pid, after.pid);
+        outln!("{runs} kept; version {old} (pid {}) -> {new} (pid {})", before.pid, after.pid);
     }
     Ok(Exit::DONE)
 }
 
-/// Returns when the same program has taken its own place, as it does to take up other settings. The runs go on.
+/// Restarts the supervisor with the same program, so that it reads changed settings. Runs continue.
 pub fn take_up_settings(context: &Context) -> Result<(), Failure> {
     let mut client = context.connect_running()?;
     let before = client.call(&Ping::ours())?;
@@ -68,7 +69,7 @@ pub fn take_up_settings(context: &Context) -> Result<(), Failure> {
 
 fn hand_over(client: &mut Client, program: Option<String>) -> Result<(), Failure> {
     match client.call(&HandOver { program }) {
-        // It may be gone before its answer is here.
+        // The supervisor may exit before its response arrives.
         Ok(_) | Err(ClientError::Lost(_)) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -78,7 +79,7 @@ fn check(program: &Path) -> Result<(), Failure> {
     let wrong = |why: String| Failure::failed(anyhow::anyhow!("{}: {why}", program.display()));
     let metadata = std::fs::metadata(program).map_err(|error| wrong(error.to_string()))?;
     if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
-        return Err(wrong("is not a program that can be executed".to_owned()));
+        return Err(wrong("is not an executable file".to_owned()));
     }
     Ok(())
 }
@@ -92,7 +93,7 @@ fn successor(context: &Context, before: &Pong) -> Result<Pong, Failure> {
         }
     }
     Err(Failure::failed(anyhow::anyhow!(
-        "nobody answers; what happened is in {}",
+        "no supervisor answers; see {}",
         context.home.path().join("crash.log").display()
     )))
 }

@@ -25,7 +25,7 @@ pub fn wait(context: &Context, arguments: &WaitArguments) -> Result<Exit, Failur
                     return Err(Failure {
                         exit: Exit::TIMED_OUT,
                         cause: anyhow::anyhow!(
-                            "run {} has not ended within {}; it goes on",
+                            "run {} did not end within {}; it continues",
                             arguments.run,
                             render::duration(limit)
                         ),
@@ -42,7 +42,7 @@ pub fn wait(context: &Context, arguments: &WaitArguments) -> Result<Exit, Failur
     Ok(if arguments.exit_code { Exit::of_run(&result) } else { Exit::DONE })
 }
 
-/// The supervisor may go away under us. The run does not: its successor takes it up, and we wait there.
+/// Waits across supervisor restarts: the successor adopts the run, and the request is sent to it again.
 fn until_ended(context: &Context, mut client: Client, run: &str) -> Result<RunResult, Failure> {
     loop {
         match client.call(&Wait::of(run)) {

@@ -13,10 +13,10 @@ use ostler_ops::wire::ErrorCode;
 use serde::Serialize;
 use std::io::Write;
 
-/// How many events are shown unasked.
+/// How many events are shown without `--all`.
 const SHOWN: usize = 50;
 
-/// The chain of events behind the present state of a unit, or of a run.
+/// Prints the events that led to the present state of a unit or run.
 pub fn why(context: &Context, arguments: &WhyArguments) -> Result<Exit, Failure> {
     let mut client = context.connect()?;
     let name = &arguments.name;
@@ -45,7 +45,7 @@ pub fn why(context: &Context, arguments: &WhyArguments) -> Result<Exit, Failure>
     Ok(Exit::DONE)
 }
 
-/// A unit's story is that of all its runs, and of itself.
+/// Prints a unit's own events and those of all its runs.
 fn why_unit(
     client: &mut Client,
     view: &UnitView,
@@ -68,7 +68,7 @@ fn why_unit(
     Ok(Exit::DONE)
 }
 
-/// One object: what it is about, and all its events, written as they are read.
+/// Prints one object with the unit or run and all its events, written as they are read.
 fn print_json(
     client: &mut Client,
     filter: Entries,
@@ -93,7 +93,7 @@ fn print_json(
     received(writeln!(out, "]}}").and_then(|()| out.flush())).map(|_| Exit::DONE)
 }
 
-/// Times are relative to the first that is shown.
+/// Prints the events; times are relative to the first shown event.
 fn print_history(
     client: &mut Client,
     mut filter: Entries,
@@ -104,7 +104,7 @@ fn print_history(
     let mut begun_ms = None;
     let mut waiting: Vec<Entry> = Vec::new();
     while let Some(entries) = journal.next_slice(client)? {
-        // One more than is shown says that there are more.
+        // One more entry is read than shown, to detect that there are more.
         waiting.extend(entries);
         if arguments.all {
             if notify(&waiting, &mut begun_ms)? == Heard::No {
@@ -115,7 +115,7 @@ fn print_history(
     }
     let hidden = waiting.len().saturating_sub(SHOWN);
     if hidden > 0 {
-        outln!("  the last {SHOWN} events; --all shows every one");
+        outln!("  the last {SHOWN} events; show all with --all");
     }
     notify(&waiting[hidden..], &mut begun_ms).map(drop)
 }

@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 pub fn write(context: &Context, arguments: &WriteArguments) -> Result<Exit, Failure> {
     if Session::of(context, &arguments.run)?.is_some() {
         return Err(Failure::usage(format!(
-            "{name} lives in tmux, and what is typed there is seen by whoever looks: \
-             say it with `ostler nudge {name} TEXT`, or type it yourself after `ostler attach {name}`",
+            "cannot write to {name}: it runs in tmux; \
+             use `ostler nudge {name} TEXT`, or type into it with `ostler attach {name}`",
             name = arguments.run
         )));
     }
@@ -23,7 +23,7 @@ pub fn write(context: &Context, arguments: &WriteArguments) -> Result<Exit, Fail
             text = given.as_bytes();
             &mut text
         }
-        // `--eof` alone on a terminal means: close it, there is nothing to add.
+        // `--eof` alone on a terminal closes the input without writing.
         (None, true) if ostler_os::is_terminal(io::stdin()) => &mut nothing,
         (None, _) => &mut stdin,
     };

@@ -1,4 +1,4 @@
-//! What Ostler answers.
+//! Answers of Ostler.
 
 use super::error::AppError;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Registration {
     pub(super) token: String,
-    /// How often a heartbeat is expected, if it says so.
+    /// The heartbeat interval, if the answer contains one.
     pub(super) interval: Option<Duration>,
 }
 
@@ -23,12 +23,12 @@ impl Registration {
     }
 }
 
-/// What the unit's `config` says.
+/// The unit's `config`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
-    /// An object; an app without a configuration has an empty one.
+    /// An object; it is empty if the app has no configuration.
     pub config: Value,
-    /// The same number for the same configuration.
+    /// Equal for equal configurations.
     pub version: Value,
 }
 

@@ -1,4 +1,4 @@
-//! How long to wait before the next attempt to connect: 100 ms, twice as long each time, at most 5 s.
+//! The delay before the next connection attempt: 100 ms, doubled each time, at most 5 s.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ impl Backoff {
         delay
     }
 
-    /// A connection that lasted was a good one: the next loss is a new story.
+    /// A connection that lasted resets the delay.
     pub(super) fn settle(&mut self, lasted: Duration) {
         if lasted > LONGEST {
             self.next = FIRST;

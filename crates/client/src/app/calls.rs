@@ -1,4 +1,4 @@
-//! The calls that have no answer yet, in the order they were made.
+//! Calls without an answer, in the order they were made.
 
 use super::error::AppError;
 use super::wire::Refusal;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 type Answer = Result<Value, AppError>;
 
-/// Whether it does no harm to be sent twice.
+/// Whether a call may be sent twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repeatable {
     Harmless,
@@ -15,7 +15,7 @@ pub(super) enum Repeatable {
 }
 
 impl Repeatable {
-    /// These change nothing when they are done twice, and so may be sent again on the next connection.
+    /// These have the same effect when they are repeated, so the client sends them again on the next connection.
     pub(super) fn of(method: &str) -> Self {
         match method {
             "app.register" | "app.ready" | "app.heartbeat" | "config.get" => Self::Harmless,
@@ -40,7 +40,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// The id of a call that is kept elsewhere.
+    /// Reserves an id for a call that is not stored here.
     pub(super) fn next_id(&mut self) -> u64 {
         self.made += 1;
         self.made
@@ -57,7 +57,7 @@ impl Calls {
         self.open.get_mut(&id)
     }
 
-    /// Its answer, once it is there.
+    /// Removes the call and returns its answer; `None` if there is no answer yet.
     pub(super) fn take(&mut self, id: u64) -> Option<Answer> {
         self.open.get(&id)?.answer.as_ref()?;
         self.open.remove(&id)?.answer
@@ -67,7 +67,7 @@ impl Calls {
         self.open.remove(&id);
     }
 
-    /// An answer to a call that has timed out meanwhile is nobody's.
+    /// Ignores an answer to a call that has timed out.
     pub(super) fn answer(&mut self, request: &str, answer: Result<Value, Refusal>) {
         let Ok(id) = request.parse() else { return };
         let Some(call) = self.open.get(&id) else { return };
@@ -86,7 +86,7 @@ impl Calls {
         waiting.map(|(id, _)| *id).collect()
     }
 
-    /// The connection is gone: what may be sent again waits for the next one.
+    /// Handles the loss of the connection: calls that may be sent again wait for the next connection, the others fail.
     pub(super) fn lost(&mut self) {
         let mut over = Vec::new();
         for (id, call) in &mut self.open {
@@ -120,11 +120,11 @@ mod tests {
         let other = calls.make("x.once", json!({}));
         let unsent = calls.make("x.once", json!({}));
         for id in [ready, other] {
-            calls.get(id).expect("it is open").is_sent = true;
+            calls.get(id).expect("open").is_sent = true;
         }
         calls.lost();
         assert_eq!(calls.unsent(), [ready, unsent]);
-        let error = calls.take(other).expect("it is over").expect_err("lost");
+        let error = calls.take(other).expect("finished").expect_err("lost");
         assert_eq!(error.code(), "CONNECTION_LOST");
         assert!(error.to_string().contains("may have been done"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! The clocks. An app is no part of Ostler, and compiles none of its rooms for the time of day.
+//! The clocks. An app does not depend on Ostler's other crates, so it reads the time itself.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -12,7 +12,7 @@ pub(super) fn wall() -> SystemTime {
     SystemTime::now()
 }
 
-/// Milliseconds since 1970, as the wire has them.
+/// Milliseconds since 1970, as on the wire.
 pub(super) fn wall_ms() -> u64 {
     let since = wall().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     as_ms(since)

@@ -1,4 +1,4 @@
-//! One connection, from its opening to its end. It knows lines, and nothing of what they are for.
+//! One connection. This module handles lines and does not interpret them.
 
 use super::clock;
 use super::error::AppError;
@@ -9,21 +9,21 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// An Ostler that has not read a line for so long does not read at all.
+/// If Ostler reads nothing for this time, the connection is considered broken.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a line was.
+/// The result of reading a line.
 #[derive(Debug)]
 pub(super) enum Heard {
     Message(Message),
     Garbage(Vec<u8>),
 }
 
-/// The side that is read.
+/// The reading half.
 #[derive(Debug)]
 pub(super) struct Connection {
     reading: BufReader<UnixStream>,
-    /// What has come of the next line.
+    /// The part of the next line that has arrived.
     line: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ impl Connection {
         Ok((Self { reading: BufReader::new(stream), line: Vec::new() }, Writer { writing }))
     }
 
-    /// The next line, until the time is up if there is one. Half a line at the end of the connection is dropped.
+    /// Returns the next line, or a timeout. An incomplete line at the end of the connection is dropped.
     pub(super) fn next(&mut self, until: Option<Instant>) -> io::Result<Heard> {
         loop {
             let left = until.map(|end| end.saturating_duration_since(clock::now()));
@@ -47,7 +47,7 @@ impl Connection {
             let room = (MAX_INCOMING - self.line.len()) as u64;
             let mut limited = self.reading.by_ref().take(room);
             let read = match limited.read_until(b'\n', &mut self.line) {
-                // Whether the time is up is seen above.
+                // The loop checks the deadline above.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
                 read => read?,
             };
@@ -65,7 +65,7 @@ impl Connection {
     }
 }
 
-/// The side that is written.
+/// The writing half.
 #[derive(Debug)]
 pub(super) struct Writer {
     writing: UnixStream,
@@ -75,13 +75,13 @@ impl Writer {
     pub(super) fn send(&mut self, line: &[u8]) -> io::Result<()> {
         let sent = self.writing.write_all(line);
         if sent.is_err() {
-            // Half of a line may be out: nothing can follow it.
+            // Part of a line may have been sent, so nothing can follow it.
             self.end();
         }
         sent
     }
 
-    /// Ends both directions, which whoever reads hears. What was sent before still arrives.
+    /// Shuts down both directions, which also ends the reading half. Data sent before still arrives.
     pub(super) fn end(&self) {
         let _ = self.writing.shutdown(Shutdown::Both);
     }

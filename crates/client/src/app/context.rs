@@ -1,4 +1,4 @@
-//! What an app may ask of its SDK, from any of its threads.
+//! The functions that an app may call, from any of its threads.
 
 use super::clock;
 use super::error::AppError;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The app's way to Ostler. A clone of it is the same; threads take one with them.
+/// The app's handle to Ostler. Clones refer to the same connection.
 #[derive(Clone, Debug)]
 pub struct Context {
     link: Arc<Link>,
@@ -21,45 +21,45 @@ impl Context {
         Self { link: Arc::clone(link) }
     }
 
-    /// The app's configuration: an object, from before `setup` on. It is the newest, also while `on_config` was not
-    /// called for it yet.
+    /// The app's configuration, an object. It is available before `setup`, and always the newest one, even before
+    /// `on_config` is called for it.
     pub fn config(&self) -> Value {
         self.link.news.config()
     }
 
-    /// Waits until the app is asked to end, or its configuration has changed. Only one thread should: a change is told
+    /// Waits for a stop request or a changed configuration. Call it from one thread only: each change is returned
     /// once.
     pub fn next(&self) -> Next {
         self.link.news.next(None)
     }
 
-    /// The same for so long, instead of a sleep.
+    /// Like [`next`](Self::next), with a timeout. Use it instead of a sleep.
     pub fn wait(&self, time: Duration) -> Next {
         self.link.news.next(Some(time))
     }
 
-    /// Whether the app was asked to end.
+    /// Whether a stop was requested.
     pub fn is_stopping(&self) -> bool {
         self.link.news.is_asked()
     }
 
-    /// Ends the app by its own will, in the same way as when it is asked to.
+    /// Stops the app, like a stop request from Ostler does.
     pub fn stop(&self, reason: &str) {
         self.link.ask(Stop::new(reason, self.link.shutdown_timeout, StopRequester::Own));
     }
 
-    /// Declares that the app may be silent for that long, even its heartbeats. Zero takes it back; more than
-    /// [`LONGEST_BUSY`](super::LONGEST_BUSY) is refused.
+    /// Declares that the app may be silent for this time, including its heartbeats. Zero cancels the declaration. More
+    /// than [`LONGEST_BUSY`](super::LONGEST_BUSY) is an error.
     pub fn busy_for(&self, time: Duration) -> Result<(), AppError> {
         self.link.heartbeat(|liveness| liveness.busy_for(time))
     }
 
-    /// The same up to a time of day. One that is over takes it back.
+    /// Like [`busy_for`](Self::busy_for), with an end time. A time in the past cancels the declaration.
     pub fn busy_until(&self, time: SystemTime) -> Result<(), AppError> {
         self.busy_for(time.duration_since(clock::wall()).unwrap_or_default())
     }
 
-    /// Tells how the app is, now and with each further heartbeat. Details are the fields of an object, or nothing.
+    /// Reports the app's status, now and with each further heartbeat. `details` is an object, or null.
     pub fn status(&self, status: Status, details: Value) -> Result<(), AppError> {
         self.link.heartbeat(|liveness| {
             liveness.report(status, details);
@@ -67,8 +67,8 @@ impl Context {
         })
     }
 
-    /// Calls any method. One that is made while there is no connection waits for it. It is given up after 30 s; one whose
-    /// connection is lost fails if it might do harm to be done twice, and is sent again if not.
+    /// Calls any method. A call without a connection waits for one. It fails after 30 s. If the connection is lost,
+    /// the call is sent again if it may be repeated, or else it fails.
     pub fn request(&self, method: &str, params: Value) -> Result<Value, AppError> {
         self.link.request(method, params)
     }

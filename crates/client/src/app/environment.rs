@@ -1,4 +1,4 @@
-//! What an app is started with.
+//! The environment variables of an app.
 
 use super::error::AppError;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ const DEFAULT_HEARTBEAT: Duration = Duration::from_secs(30);
 pub(super) struct Environment {
     pub(super) socket: PathBuf,
     pub(super) secret: Option<String>,
-    /// For when the answer to `app.register` names no interval.
+    /// Used if the answer to `app.register` contains no interval.
     pub(super) heartbeat: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong between an app and Ostler.
+//! Errors between an app and Ostler.
 
 use serde_json::Value;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Whatever an app's own functions fail with; `?` makes one of any error, and of a text.
+/// The error of an app's own functions; `?` converts any error and any string.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A refusal by Ostler, a failure on this side of the socket, or one of the app itself.
+/// An error from Ostler, from the client, or from the app itself.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AppError {
@@ -21,7 +21,7 @@ pub enum AppError {
     NoSocket,
     #[error("could not read the manifest {}", path.display())]
     UnreadManifest { path: PathBuf, source: io::Error },
-    #[error("{place} must have id, type and protocol.version, each a text")]
+    #[error("{place} must have the strings id, type and protocol.version")]
     BadManifest { place: String },
     #[error("could not connect to {}", path.display())]
     ConnectFailed { path: PathBuf, source: io::Error },
@@ -48,7 +48,7 @@ pub enum AppError {
 }
 
 impl AppError {
-    /// The word for it that all SDKs and the wire have in common.
+    /// The error code, which is the same in all SDKs and on the wire.
     pub fn code(&self) -> &str {
         match self {
             Self::NoSocket => "NO_SOCKET",
@@ -67,13 +67,13 @@ impl AppError {
         }
     }
 
-    /// Whether Ostler no longer knows the token, so that only `app.register` helps.
+    /// Whether the token is unknown to Ostler, so that the app must register again.
     pub(super) fn is_forgotten(&self) -> bool {
         let Self::Refused { code, .. } = self else { return false };
         matches!(code, Code::Unauthorized | Code::AppNotRegistered)
     }
 
-    /// With its causes, for people.
+    /// The message with its causes.
     pub(super) fn description(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
@@ -85,7 +85,7 @@ impl AppError {
     }
 }
 
-/// Why Ostler refuses something.
+/// The code of a refusal by Ostler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Code {
@@ -99,7 +99,7 @@ pub enum Code {
     Conflict,
     Timeout,
     InternalError,
-    /// A newer Ostler may have one that this version has no name for.
+    /// A code of a newer Ostler.
     Other(String),
 }
 
@@ -122,7 +122,7 @@ impl Code {
         known.map_or_else(|| Self::Other(word.to_owned()), |(code, _)| code)
     }
 
-    /// As it is on the wire.
+    /// The code on the wire.
     pub fn word(&self) -> &str {
         match self {
             Self::Other(word) => word,

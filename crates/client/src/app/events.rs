@@ -1,7 +1,7 @@
-//! What the app's own thread is to be told: to end, or that its configuration has changed.
+//! Events for the app's main thread: a stop request, or a changed configuration.
 //!
 //!   not begun ── setup ──▶ begun ── teardown is done ──▶ over
-//!       └── asked to end: there is nothing to be cleaned up ──▶ over
+//!       └── stop requested: nothing to clean up ──▶ over
 
 use super::answers::Configuration;
 use super::clock;
@@ -10,14 +10,14 @@ use serde_json::Value;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a wait ended with.
+/// The result of a wait.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// The app is asked to end: `work` returns now.
+    /// A stop was requested: `work` must return now.
     Stop,
-    /// The configuration has changed; [`Context::config`](super::Context::config) already is the new one.
+    /// The configuration has changed; [`Context::config`](super::Context::config) already returns the new one.
     Config(Configuration),
-    /// Nothing has happened.
+    /// The timeout has passed.
     TimeUp,
 }
 
@@ -33,7 +33,7 @@ struct Known {
     phase: Phase,
     stop: Option<Stop>,
     configuration: Configuration,
-    /// A newer configuration takes the place of one that was not told yet.
+    /// A newer configuration replaces one that was not reported yet.
     is_unreported: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct AppEvents {
     changed: Condvar,
 }
 
-/// What a request to end met.
+/// The state in which a stop request arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Before,
@@ -81,7 +81,7 @@ impl AppEvents {
         self.lock().stop.is_some()
     }
 
-    /// Whether `setup` may begin: not after a request to end.
+    /// Starts `setup`, unless a stop was requested.
     pub(super) fn begin_setup(&self) -> bool {
         let mut known = self.lock();
         if known.stop.is_none() {
@@ -94,7 +94,7 @@ impl AppEvents {
         self.lock().configuration.config.clone()
     }
 
-    /// The one that `setup` finds.
+    /// Sets the configuration that `setup` reads.
     pub(super) fn begin_with(&self, configuration: Configuration) {
         self.lock().configuration = configuration;
     }
@@ -109,9 +109,9 @@ impl AppEvents {
         self.changed.notify_all();
     }
 
-    /// Waits for something to tell; without an end if no time is given.
+    /// Waits for an event; without a timeout if `time` is `None`.
     pub(super) fn next(&self, time: Option<Duration>) -> Next {
-        // A time that no clock can tell is no limit.
+        // A time that the clock cannot represent is no limit.
         let until = time.and_then(|time| clock::now().checked_add(time));
         let mut known = self.lock();
         loop {
@@ -128,13 +128,13 @@ impl AppEvents {
         }
     }
 
-    /// All is done, or nothing more will be.
+    /// Marks the end: nothing more will happen.
     pub(super) fn end(&self) {
         self.lock().phase = Phase::Over;
         self.changed.notify_all();
     }
 
-    /// Waits for the request to end, and then for the end. The request, if there is no end in its time.
+    /// Waits for a stop request and then for the end. Returns the request if its time passes first.
     pub(super) fn overdue(&self) -> Option<Stop> {
         let mut known = self.lock();
         while known.phase != Phase::Over {
@@ -213,6 +213,6 @@ mod tests {
         let news = AppEvents::new();
         assert_eq!(news.ask(stop("one", 1)), Asked::Early);
         assert!(!news.begin_setup());
-        assert_eq!(news.overdue().expect("it did not end").reason(), "one");
+        assert_eq!(news.overdue().expect("a stop request").reason(), "one");
     }
 }

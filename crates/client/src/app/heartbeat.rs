@@ -1,10 +1,10 @@
-//! Heartbeats, at the interval Ostler asks for.
+//! Sends heartbeats at the interval that Ostler asks for.
 
 use super::error::AppError;
 use super::link::Link;
 use super::log;
 
-/// Goes on until the link is closed. One heartbeat at a time: a waiting one is enough.
+/// Runs until the link is closed. It sends one heartbeat at a time.
 pub(super) fn beat(link: &Link) {
     while link.pause(link.interval()).is_ok() {
         match link.heartbeat(|_| Ok(())) {

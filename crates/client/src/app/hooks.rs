@@ -1,4 +1,4 @@
-//! What an app is made of.
+//! The trait that an app implements.
 
 use super::answers::Configuration;
 use super::context::Context;
@@ -9,27 +9,25 @@ use super::manifest::{MANIFEST_FILE, Manifest};
 use super::stop::Stop;
 use std::time::Duration;
 
-/// A program that Ostler runs as an app: how it is set up, what it does, and how it is taken down. `run` does the rest,
-/// and calls these one after the other.
+/// A program that Ostler runs as an app. `run` calls these functions one after the other.
 pub trait App {
-    /// Who it is; by default what `openclawos.manifest.json` in the working directory says.
+    /// The app's identity; by default `openclawos.manifest.json` in the working directory.
     fn manifest(&self) -> Result<Manifest, AppError> {
         Manifest::read(MANIFEST_FILE)
     }
 
-    /// How long the end may take when a signal, and not Ostler, asks for it.
+    /// The time for the shutdown if a signal, and not Ostler, requests it.
     fn shutdown_timeout(&self) -> Duration {
         Duration::from_secs(5)
     }
 
-    /// Gets everything ready. The app counts as ready when it is done.
+    /// Prepares the app. The app is ready when it returns.
     fn setup(&mut self, _context: &Context) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// What the app does; it must return soon after it is told to stop. If it returns earlier the app ends by its own
-    /// will. By default it waits, and `on_config` is called; one of your own that waits gets what has changed as
-    /// [`Next::Config`].
+    /// The app's main function; it must return soon after a stop request. If it returns earlier, the app ends. By
+    /// default it waits and calls `on_config`; your own function gets changes as [`Next::Config`].
     fn work(&mut self, context: &Context) -> Result<(), Failure> {
         while let Next::Config(configuration) = context.next() {
             if let Err(error) = self.on_config(context, &configuration) {
@@ -39,7 +37,7 @@ pub trait App {
         Ok(())
     }
 
-    /// The configuration has changed; `context.config()` already is the new one.
+    /// The configuration has changed; `context.config()` already returns the new one.
     fn on_config(
         &mut self,
         _context: &Context,
@@ -48,7 +46,7 @@ pub trait App {
         Ok(())
     }
 
-    /// Cleans up, within what is left of the time; `run` returns when it is done.
+    /// Cleans up within the remaining time; `run` returns afterwards.
     fn teardown(&mut self, _stop: &Stop) -> Result<(), Failure> {
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! An app's side of the socket.
+//! The app's end of the socket.
 //!
 //!   idle ── connect() ──▶ open ◀──────── resumed ────────┐
 //!                          └── lost ──▶ reconnecting ────┘      any ── close(), superseded ──▶ closed
 //!
-//! While it reconnects, calls wait. How it does is in `resume`.
+//! Calls wait while it reconnects; see `resume`.
 
 use super::backoff::Backoff;
 use super::calls::Calls;
@@ -50,13 +50,13 @@ pub(super) struct State {
     pub(super) calls: Calls,
     pub(super) backoff: Backoff,
     pub(super) liveness: Liveness,
-    /// From the first registration on.
+    /// Set by the first registration.
     pub(super) manifest: Option<Manifest>,
     pub(super) token: Option<String>,
     pub(super) is_ready: bool,
-    /// The call that tells Ostler of an end that is not its wish.
+    /// The call that tells Ostler of a stop that Ostler did not request.
     pub(super) notice: Option<u64>,
-    /// How often a heartbeat is expected.
+    /// The interval between heartbeats.
     pub(super) interval: Duration,
 }
 
@@ -67,7 +67,7 @@ impl State {
             (Err(error), _) => self.calls.settle(id, Err(error)),
             (Ok(line), Some(writer)) => {
                 call.is_sent = true;
-                // Whoever reads hears that it failed, and what becomes of the call is decided there.
+                // The reading thread notices the failure and decides about the call.
                 let _ = writer.send(&line);
             }
             (Ok(_), None) => {}
@@ -81,7 +81,7 @@ pub(super) struct Link {
     pub(super) news: AppEvents,
     pub(super) connect_timeout: Duration,
     pub(super) request_timeout: Duration,
-    /// For the end when Ostler names no time for it.
+    /// Used if Ostler gives no shutdown timeout.
     pub(super) shutdown_timeout: Duration,
     state: Mutex<State>,
     changed: Condvar,
@@ -113,8 +113,8 @@ impl Link {
         }
     }
 
-    /// Tries until the timeout is over, since Ostler may be in the middle of its own restart. Somebody has to read
-    /// what comes of it: see `tend`.
+    /// Retries until the timeout, because Ostler may be restarting. A thread must read from the connection: see
+    /// `maintain`.
     pub(super) fn connect(&self) -> Result<Connection, AppError> {
         let end = clock::now() + self.connect_timeout;
         let mut backoff = Backoff::new();
@@ -136,7 +136,7 @@ impl Link {
         }
     }
 
-    /// Any method.
+    /// Calls any method.
     pub(super) fn request(&self, method: &str, params: Value) -> Result<Value, AppError> {
         let mut state = self.lock();
         let id = begin(&mut state, method, params)?;
@@ -165,7 +165,7 @@ impl Link {
         }
     }
 
-    /// From here on this is the connection.
+    /// Makes this the current connection.
     pub(super) fn hold(&self, writer: Writer) -> Result<(), AppError> {
         let mut state = self.lock();
         if let Phase::Closed(why) = state.phase {
@@ -175,7 +175,7 @@ impl Link {
         Ok(())
     }
 
-    /// It is good, and what has waited goes out.
+    /// Marks the connection as good, and sends the waiting calls.
     pub(super) fn open(&self) -> Result<(), AppError> {
         let mut state = self.lock();
         if let Phase::Closed(why) = state.phase {
@@ -189,7 +189,7 @@ impl Link {
         Ok(())
     }
 
-    /// Nothing is said or heard any more, and what has no answer yet is refused.
+    /// Closes the link: nothing is sent or read any more, and open calls fail.
     pub(super) fn close(&self) {
         self.end(Why::Closed);
     }
@@ -207,7 +207,7 @@ impl Link {
         self.changed.notify_all();
     }
 
-    /// Waits, unless it is closed before.
+    /// Waits, unless the link is closed first.
     pub(super) fn pause(&self, time: Duration) -> Result<(), AppError> {
         let until = clock::now() + time;
         let mut state = self.lock();
@@ -233,7 +233,7 @@ impl Link {
     }
 }
 
-/// Makes a call. It goes out now, or once there is a connection.
+/// Makes a call. It is sent now, or when a connection is open.
 pub(super) fn begin(state: &mut State, method: &str, params: Value) -> Result<u64, AppError> {
     match state.phase {
         Phase::Closed(why) => return Err(why.error()),

@@ -1,4 +1,4 @@
-//! Ostler keeps what an app writes to its output, so that is where the SDK says what it has to say.
+//! The SDK logs to standard error, which Ostler stores.
 
 use std::io::Write;
 
@@ -11,6 +11,6 @@ pub(super) fn error(text: &str) {
 }
 
 fn say(level: &str, text: &str) {
-    // Nobody is left to be told that nobody listens.
+    // If standard error is closed, the message is lost.
     let _ = writeln!(std::io::stderr(), "{level}: {text}");
 }

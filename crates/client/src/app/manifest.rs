@@ -1,4 +1,4 @@
-//! What an app says it is.
+//! The manifest of an app.
 
 use super::error::AppError;
 use super::wire::PROTOCOL_VERSION;
@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
 
-/// Where an app's manifest is, seen from its working directory.
+/// The manifest's path, relative to the working directory.
 pub const MANIFEST_FILE: &str = "openclawos.manifest.json";
 
-/// As much of a manifest as Ostler asks for when the app registers.
+/// The part of a manifest that registration needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
     asked_for: Value,
 }
 
 impl Manifest {
-    /// Of an app that knows its own id. It must be the one in the file that Ostler was given.
+    /// A manifest with this id. It must equal the id in the file that Ostler was given.
     pub fn new(id: &str) -> Self {
         let protocol = json!({ "version": PROTOCOL_VERSION });
         Self { asked_for: json!({ "id": id, "type": "app", "protocol": protocol }) }

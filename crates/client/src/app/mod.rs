@@ -17,7 +17,7 @@
 //!     }
 //!
 //!     fn work(&mut self, context: &Context) -> Result<(), Failure> {
-//!         // Instead of thread::sleep, so that it ends at once when it is asked to.
+//!         // Use this instead of thread::sleep: it returns as soon as a stop is requested.
 //!         while context.wait(Duration::from_secs(60)) != Next::Stop {
 //!             self.sent += 1;
 //!         }
@@ -35,27 +35,27 @@
 //! }
 //! ```
 //!
-//! It is started by Ostler. Beside the program lie `openclawos.manifest.json` and an `ostler.toml` with
-//! `[units.telegram] manifest = "openclawos.manifest.json"`; then `ostler up`. `examples/app-rust` is a whole one.
+//! Ostler starts the program. Put `openclawos.manifest.json` and an `ostler.toml` with `[units.telegram] manifest =
+//! "openclawos.manifest.json"` next to it, and run `ostler up`. `examples/app-rust` is a complete example.
 //!
 //! # What [`run`] does
 //!
-//! - It registers with the manifest of the working directory (or [`App::manifest`]), gets the configuration into
-//!   [`Context::config`], runs [`App::setup`], says that the app is ready, and runs [`App::work`].
-//! - Heartbeats go out at the interval Ostler asks for, from a thread of their own. So they tell that the process lives,
-//!   not that `work` gets on: say so with [`Context::status`]. [`Context::busy_for`] is for when even that thread may be
-//!   silent, as in a program that is stopped or frozen for a while.
-//! - A lost connection is made again, after 100 ms at first and 5 s at most, for as long as it takes. The app goes on with
-//!   its token; if Ostler no longer knows it the app is registered and called ready anew. A configuration that has changed
-//!   meanwhile is told too.
-//! - When Ostler, SIGTERM, SIGINT or [`Context::stop`] asks for the end, `work` is told ([`Next::Stop`]), `teardown` runs,
-//!   and `run` returns. If anything failed the exit code is 1; if it took too long the process exits with 1 where it is.
-//!   If it is asked during `setup`, `setup` is finished first.
-//! - If another connection of the same app takes over, this one is closed and stays so. The program works on until a
-//!   signal ends it.
+//! - It registers with the manifest of the working directory (or [`App::manifest`]), gets the configuration for
+//!   [`Context::config`], runs [`App::setup`], reports that the app is ready, and runs [`App::work`].
+//! - A separate thread sends heartbeats at the interval that Ostler asks for. They show that the process lives, not
+//!   that `work` makes progress: report that with [`Context::status`]. Use [`Context::busy_for`] if even that thread
+//!   may be silent, for example while the program is stopped or frozen.
+//! - A lost connection is opened again, after 100 ms at first and 5 s at most, without a limit. The app continues with
+//!   its token; if Ostler no longer knows the token, the app registers again and reports again that it is ready. A
+//!   configuration that changed meanwhile is reported too.
+//! - When Ostler, SIGTERM, SIGINT or [`Context::stop`] requests a stop, `work` gets [`Next::Stop`], `teardown` runs,
+//!   and `run` returns. The exit code is 1 if anything failed; if the shutdown takes too long, the process exits with
+//!   1 at once. If the request arrives during `setup`, `setup` is finished first.
+//! - If another connection of the same app takes over, this one is closed and not opened again. The program continues
+//!   until a signal ends it.
 //!
-//! `setup`, `work`, `on_config` and `teardown` are called on the thread that called `run`, one after the other. What the
-//! SDK has to say goes to the standard error, which Ostler keeps.
+//! `run` calls `setup`, `work`, `on_config` and `teardown` on its own thread, one after the other. The SDK logs to
+//! standard error, which Ostler stores.
 
 mod answers;
 mod backoff;

@@ -1,14 +1,14 @@
-//! What the next heartbeat says.
+//! The content of the next heartbeat.
 
 use super::clock;
 use super::error::AppError;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Ostler takes no longer declaration.
+/// The longest busy time that Ostler accepts.
 pub const LONGEST_BUSY: Duration = Duration::from_secs(3_600);
 
-/// How an app is, by its own word.
+/// The health of an app, as it reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Healthy,
@@ -26,8 +26,8 @@ impl Status {
     }
 }
 
-/// A heartbeat without a busy declaration takes the last one back, so each of ours repeats what is left of it. The
-/// rest is measured on a clock that nobody sets.
+/// A heartbeat without a busy declaration cancels the last one, so each heartbeat repeats the remaining time. The
+/// remaining time is measured on the monotonic clock.
 #[derive(Debug)]
 pub(super) struct Liveness {
     status: Value,
@@ -39,7 +39,7 @@ impl Liveness {
         Self { status: json!({ "status": Status::Healthy.word() }), busy_until: None }
     }
 
-    /// Details that are no object have no names, and are left out.
+    /// Details that are not an object are ignored.
     pub(super) fn report(&mut self, status: Status, details: Value) {
         let mut whole = if details.is_object() { details } else { json!({}) };
         whole["status"] = status.word().into();
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(params["status"], json!({ "status": "degraded", "queue": 3 }));
         let left = params["busyFor"].as_u64().expect("a number");
         assert!((1..=60_001).contains(&left), "{left}");
-        liveness.busy_for(Duration::ZERO).expect("it takes it back");
+        liveness.busy_for(Duration::ZERO).expect("cancelled");
         assert_eq!(liveness.params().get("busyFor"), None);
     }
 

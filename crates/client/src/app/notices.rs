@@ -1,4 +1,4 @@
-//! What an app says to Ostler of itself.
+//! Messages from the app to Ostler.
 
 use super::answers::{Configuration, Registration};
 use super::clock;
@@ -45,12 +45,12 @@ impl Link {
         configuration_of(self.request("config.get", json!({})))
     }
 
-    /// How often a heartbeat is expected.
+    /// The interval between heartbeats.
     pub(super) fn interval(&self) -> Duration {
         self.lock().interval
     }
 
-    /// Says how the app is. What is not changed is repeated from the last time.
+    /// Sends a heartbeat with this change. It repeats all other values.
     pub(super) fn heartbeat(
         &self,
         change: impl FnOnce(&mut Liveness) -> Result<(), AppError>,
@@ -59,18 +59,18 @@ impl Link {
         self.beat(&mut |method, params| self.request(method, params))
     }
 
-    /// The first request decides. Ostler is told of one that is not its own, and not waited for.
+    /// Handles a stop request; the first one wins. If Ostler did not make it, Ostler is notified, without waiting.
     pub(super) fn ask(&self, stop: Stop) {
         let notice = json!({ "reason": stop.reason(), "timeout": clock::as_ms(stop.timeout()) });
         let wish = stop.wish();
-        // Whoever is woken by it finds the notice made.
+        // The lock is held so that a woken thread finds the notice.
         let mut state = self.lock();
         match (self.news.ask(stop), wish) {
             (Asked::InTime, StopRequester::Own) => {
                 state.notice = begin(&mut state, "app.shutdown", notice).ok();
             }
             (Asked::Early, _) => {
-                // How the start fares matters no more.
+                // The result of the start no longer matters.
                 drop(state);
                 self.end(Why::Closed);
             }
@@ -78,14 +78,15 @@ impl Link {
         }
     }
 
-    /// Waits until Ostler knows of an end that is not its wish: if the process were gone first, nobody would know why.
+    /// Waits until Ostler knows of a stop that it did not request. Otherwise the process would end without a known
+    /// reason.
     pub(super) fn be_known(&self, time: Duration) {
         let mut state = self.lock();
         let Some(notice) = state.notice.take() else { return };
         if state.phase != Phase::Open || self.answer(state, notice, "app.shutdown", time).is_err() {
             return;
         }
-        // A notice is answered before it is written down. This one is answered after that.
+        // A notice is answered before it is stored; this second call is answered after that.
         let mut state = self.lock();
         if let Ok(after) = begin(&mut state, "config.get", json!({})) {
             let _ = self.answer(state, after, "config.get", time);
@@ -93,7 +94,7 @@ impl Link {
     }
 }
 
-/// An app that has no configuration has an empty one.
+/// An app without a configuration has an empty one.
 pub(super) fn configuration_of(answer: Result<Value, AppError>) -> Result<Configuration, AppError> {
     match answer {
         Ok(result) => Ok(Configuration::of(&result)),

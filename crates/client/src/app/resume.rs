@@ -1,8 +1,8 @@
-//! The thread that reads, and connects anew.
+//! The thread that reads from the connection and reconnects.
 //!
-//! The first thing on a new connection is a heartbeat with the token: it proves the token and makes this the
-//! connection that gets the events. Where the token is no longer known the app is registered anew, and called ready
-//! again if it was.
+//! The first message on a new connection is a heartbeat with the token. It proves the token and makes this the
+//! connection that receives events. If Ostler no longer knows the token, the app registers again, and reports again
+//! that it is ready if it was.
 
 use super::answers::Configuration;
 use super::clock;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 impl Link {
-    /// Reads, and reads on the next connection, until the link is closed.
+    /// Reads, and reconnects, until the link is closed.
     pub(super) fn maintain(&self, mut connection: Connection) {
         loop {
             while let Ok(received) = connection.next(None) {
@@ -50,7 +50,7 @@ impl Link {
         is_lost
     }
 
-    /// For as long as it takes. An error is the link's own end.
+    /// Retries without a limit. An error means that the link is closed.
     fn reconnect(&self) -> Result<Connection, AppError> {
         let mut description = String::new();
         loop {
@@ -63,7 +63,7 @@ impl Link {
                 }
                 Err(error) => {
                     self.lock().writer = None;
-                    // The same reason is told once.
+                    // Log the same reason only once.
                     let why = error.description();
                     if why != description {
                         log::warn(&format!("could not reconnect yet: {why}"));
@@ -82,7 +82,7 @@ impl Link {
         }
         let mut call = |method: &str, params| self.exchange(&mut connection, method, params);
         self.beat(&mut call)?;
-        // A change that happened while the connection was lost was told to nobody.
+        // A change during the disconnection was not reported, so ask for the configuration.
         match configuration_of(call("config.get", json!({}))) {
             Ok(configuration) => self.news.configure(configuration),
             Err(error @ AppError::Refused { .. }) => {
@@ -93,7 +93,7 @@ impl Link {
         Ok(connection)
     }
 
-    /// A heartbeat, and what is needed so that Ostler knows whose it is.
+    /// Sends a heartbeat, and registers again if Ostler does not know the token.
     pub(super) fn beat(
         &self,
         call: &mut dyn FnMut(&str, Value) -> Result<Value, AppError>,
@@ -110,7 +110,7 @@ impl Link {
         call("app.heartbeat", liveness).map(drop)
     }
 
-    /// A call on a connection that is not open for others yet.
+    /// Makes a call on a connection that is not open for other calls yet.
     fn exchange(
         &self,
         connection: &mut Connection,

@@ -1,4 +1,4 @@
-//! The life of an app.
+//! Runs an app from start to end.
 
 use super::context::Context;
 use super::environment::Environment;
@@ -13,10 +13,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// For Ostler's word at the end, which comes at once if it comes.
+/// The time to wait for Ostler's last answer, which normally comes at once.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// Runs the app until it is asked to end. The exit code is 1 if anything failed, and the standard error says what.
+/// Runs the app until a stop is requested. The exit code is 1 if anything failed; standard error has the reason.
 pub fn run(mut app: impl App) -> ExitCode {
     match live(&mut app) {
         Ok(()) => ExitCode::SUCCESS,
@@ -39,7 +39,7 @@ fn live(app: &mut impl App) -> Result<(), AppError> {
     })?;
     let begun = begin(&link, manifest);
     if link.news.is_asked() {
-        // Nothing is there to be cleaned up, and how the start fared matters no more.
+        // There is nothing to clean up, and the result of the start no longer matters.
         return Ok(());
     }
     begun?;
@@ -76,7 +76,7 @@ fn failed(what: &'static str) -> impl Fn(Failure) -> AppError {
     move |source| AppError::Failed { what, source }
 }
 
-/// Lives for as long as the link has something to do, and is not waited for.
+/// Starts a thread that ends when the link closes. It is not joined.
 pub(super) fn thread(
     name: &str,
     link: &Arc<Link>,
@@ -87,7 +87,7 @@ pub(super) fn thread(
     made.map(drop).map_err(|source| AppError::System { what: "a thread", source })
 }
 
-/// However the life ends, also by a panic.
+/// Closes the link however the app ends, also after a panic.
 struct End<'a> {
     link: &'a Link,
     _signals: Listening,
@@ -102,7 +102,7 @@ impl Drop for End<'_> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the program is still at its own work, which nothing else can end"
+    reason = "the program is still at its own work, and only an exit ends it"
 )]
 fn give_up(stop: &Stop) {
     let limit = stop.own_limit().as_secs_f64();

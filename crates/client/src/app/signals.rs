@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT ask for the end, too.
+//! SIGTERM and SIGINT request a stop.
 
 use super::error::AppError;
 use super::link::Link;
@@ -8,7 +8,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::sync::Arc;
 
-/// Listens until it is dropped.
+/// Handles the signals until it is dropped.
 pub(super) struct Listening {
     handle: Handle,
 }

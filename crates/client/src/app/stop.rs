@@ -1,17 +1,17 @@
-//! Why an app ends, and how long it has for it.
+//! A stop request: its reason and its time limit.
 
 use super::clock;
 use std::time::{Duration, Instant};
 
-/// Who wants it to end.
+/// Who requested the stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StopRequester {
     Ostlers,
-    /// A signal's, or the app's: Ostler does not know of it yet.
+    /// A signal or the app itself; Ostler does not know of it yet.
     Own,
 }
 
-/// A request to end. The first one decides; Ostler may well send both an event and a signal.
+/// A stop request. The first one wins, because Ostler may send an event and a signal.
 #[derive(Clone, Debug)]
 pub struct Stop {
     reason: String,
@@ -25,17 +25,17 @@ impl Stop {
         Self { reason: reason.to_owned(), timeout, asked_at: clock::now(), wish }
     }
 
-    /// The reason that was given, or the signal's name.
+    /// The given reason, or the name of the signal.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// How long all of it may take, from when it was asked on.
+    /// The time for the complete shutdown, from the request on.
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// How much of that is left. When none is, the process and all it has started are killed.
+    /// The remaining time. After it, Ostler kills the process and all it has started.
     pub fn left(&self) -> Duration {
         (self.asked_at + self.timeout).saturating_duration_since(clock::now())
     }
@@ -44,7 +44,7 @@ impl Stop {
         self.wish
     }
 
-    /// When the time is up the process is killed: a little earlier it can still say why.
+    /// A little less than the timeout, so that the process can still log why it ends.
     pub(super) fn own_limit(&self) -> Duration {
         self.timeout.mul_f64(0.95)
     }

@@ -1,4 +1,4 @@
-//! The lines that go over the socket.
+//! The lines on the socket.
 
 use super::clock;
 use super::error::{AppError, Code};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 pub const PROTOCOL_VERSION: &str = "1.0";
 
-/// Ostler refuses a longer line, its end included.
+/// Ostler refuses a line that is longer than this, including its end.
 pub const MAX_LINE: usize = 256 << 10;
 
-/// No answer is this long; without a bound a broken peer could fill the memory.
+/// No answer is this long. Without a limit, a broken peer could fill the memory.
 pub(super) const MAX_INCOMING: usize = 16 << 20;
 
 #[derive(Debug, PartialEq)]
@@ -66,7 +66,7 @@ pub(super) fn encode(
     Ok(line)
 }
 
-/// What a line says; nothing if it is neither an answer nor an event.
+/// Decodes a line; `None` if it is neither an answer nor an event.
 pub(super) fn decode(line: &[u8]) -> Option<Message> {
     let mut value: Value = serde_json::from_slice(line).ok()?;
     match value["type"].as_str()? {
@@ -107,8 +107,8 @@ mod tests {
     fn a_line_is_as_long_as_it_may_be() {
         let lengths = |text: usize| encode(1, "m", &json!("x".repeat(text)), None).map(|l| l.len());
         let rest = lengths(0).expect("a line");
-        assert_eq!(lengths(MAX_LINE - rest).expect("it just fits"), MAX_LINE);
-        let error = lengths(MAX_LINE - rest + 1).expect_err("one too many");
+        assert_eq!(lengths(MAX_LINE - rest).expect("at the limit"), MAX_LINE);
+        let error = lengths(MAX_LINE - rest + 1).expect_err("over the limit");
         assert_eq!(error.code(), "LINE_TOO_LONG");
     }
 

@@ -1,4 +1,4 @@
-//! What an app asks for: variables, and how much of the machine it may have.
+//! What an app's manifest requests: environment variables and resource limits.
 
 use crate::findings::Findings;
 use crate::json::{self, Node, Unknown};
@@ -6,16 +6,16 @@ use ostler_model::Resources;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Capabilities {
-    /// Names of variables.
+    /// Names of environment variables.
     pub env: Vec<String>,
     pub resources: Resources,
 }
 
-/// Less than any program needs: whoever wrote it meant another measure.
+/// No program runs in less. A smaller number was probably meant in another unit.
 pub(crate) const MEMORY_LEAST: u64 = 1 << 20;
 pub(crate) const MEMORY_MOST: u64 = 1 << 50;
 pub(crate) const SHARES_MOST: u64 = 262_144;
-/// The program itself has three, and the socket is one.
+/// The program has three descriptors at its start, and its socket is a fourth.
 pub(crate) const FDS_LEAST: u64 = 8;
 pub(crate) const FDS_MOST: u64 = 1 << 30;
 
@@ -33,7 +33,7 @@ pub(super) fn capabilities(findings: &mut Findings<'_>, node: &Node) -> Capabili
     if let Some(node) = resources.get("limits") {
         found.resources = limits(findings, node);
     }
-    // Not ours to enforce, but whoever reads them may rely on their form.
+    // Ostler does not enforce these, but other readers may rely on their form.
     for (name, parts) in [("fs", &["read", "write"][..]), ("network", &["hosts"])] {
         let Some(object) = resources.get(name).and_then(|node| json::object(findings, node, name))
         else {
@@ -61,11 +61,11 @@ fn variables(findings: &mut Findings<'_>, node: &Node) -> Vec<String> {
             continue;
         }
         let hint = match name.split_once('=') {
-            Some(_) => "here only its name; its value is that of whoever declares the app",
-            None => "letters, digits and _, and no digit first",
+            Some(_) => "write only its name; the value comes from the environment of the caller",
+            None => "use letters, digits and _; the first character is no digit",
         };
         let shown: String = name.chars().take(60).collect();
-        findings.add(span, format!("{shown:?} cannot be a variable's name"), hint);
+        findings.add(span, format!("{shown:?} is not a valid variable name"), hint);
     }
     found
 }
@@ -73,17 +73,17 @@ fn variables(findings: &mut Findings<'_>, node: &Node) -> Vec<String> {
 fn limits(findings: &mut Findings<'_>, node: &Node) -> Resources {
     let mut found = Resources::default();
     let Some(limits) = json::object(findings, node, "limits") else { return found };
-    // One that is not known would not be kept, and nobody would notice.
+    // An unknown limit would be ignored silently, so it is an error.
     json::known(findings, limits, &["maxMemory", "cpuShares", "maxFds"], Unknown::Wrong);
     let mut whole = |name: &str, least: u64, most: u64, right: &str| {
         let node = limits.get(name)?;
         json::whole(findings, node, name, least..=most, right)
     };
-    let right = "it is in bytes, at least 1048576; 536870912 is 512 MiB";
+    let right = "a number of bytes, at least 1048576; 536870912 is 512 MiB";
     found.memory_bytes = whole("maxMemory", MEMORY_LEAST, MEMORY_MOST, right);
-    let right = "between 1 and 262144; one that says nothing has 1024";
+    let right = "between 1 and 262144; 1024 is the weight of an app without this key";
     found.cpu_shares = whole("cpuShares", 1, SHARES_MOST, right);
-    let right = "how many files it may have open, at least 8; 1024 is usual";
+    let right = "the maximum number of open files, at least 8; 1024 is usual";
     found.descriptors = whole("maxFds", FDS_LEAST, FDS_MOST, right);
     found
 }

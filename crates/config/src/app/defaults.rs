@@ -1,4 +1,4 @@
-//! `config.json`: what holds for every app that does not say otherwise.
+//! `config.json`: the defaults for every app.
 
 use super::open::{Unread, open};
 use crate::findings::Findings;
@@ -34,11 +34,11 @@ const KEYS: &[&str] = &[
     "backoffMultiplier",
 ];
 
-/// Shorter is probably meant in seconds.
+/// A shorter time was probably meant in seconds.
 const LEAST_MS: u64 = 50;
 const DAY_MS: u64 = 24 * 3_600 * 1_000;
 
-/// Of these files, each over the one before it. One that is not there says nothing.
+/// Reads these files; a later file overrides an earlier one. A file that does not exist sets nothing.
 pub(crate) fn read_defaults(files: &[PathBuf]) -> Result<AppDefaults, Vec<Problem>> {
     let mut defaults = AppDefaults::default();
     let mut problems = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) fn read_defaults(files: &[PathBuf]) -> Result<AppDefaults, Vec<Proble
             Err(Unread::Closed(why)) => problems.push(Problem {
                 file: file.clone(),
                 place: None,
-                message: format!("it sets what holds for all apps, and cannot be read: {why}"),
+                message: format!("the defaults for all apps cannot be read: {why}"),
                 hint: None,
             }),
         }
@@ -62,7 +62,7 @@ pub(crate) fn read_defaults(files: &[PathBuf]) -> Result<AppDefaults, Vec<Proble
     if problems.is_empty() { Ok(defaults) } else { Err(problems) }
 }
 
-/// The text of one such file, over what holds without it.
+/// Applies the text of one such file to `defaults`.
 pub(crate) fn check_defaults(
     file: &Path,
     text: &str,
@@ -84,7 +84,7 @@ fn whole(findings: &mut Findings<'_>, node: &Node, defaults: &mut AppDefaults) {
         findings.add(
             node.span.clone(),
             description,
-            "a list of apps is pm2's: `ostler import` reads it",
+            "this is a list of pm2 apps; `ostler import` reads it",
         );
         return;
     }
@@ -95,8 +95,12 @@ fn whole(findings: &mut Findings<'_>, node: &Node, defaults: &mut AppDefaults) {
         && runtime != "ipc"
     {
         let shown: String = runtime.chars().take(60).collect();
-        let description = format!("apps cannot be run as {shown:?}");
-        findings.add(node.span.clone(), description, "write \"ipc\": each is a process of its own");
+        let description = format!("apps cannot run as {shown:?}");
+        findings.add(
+            node.span.clone(),
+            description,
+            "write \"ipc\": each app is a process of its own",
+        );
     }
     let Some(node) = apps.get("supervisor") else { return };
     let Some(supervisor) = json::object(findings, node, "supervisor") else { return };
@@ -104,7 +108,7 @@ fn whole(findings: &mut Findings<'_>, node: &Node, defaults: &mut AppDefaults) {
     heartbeat(findings, supervisor, defaults);
     restart(findings, supervisor, defaults);
     let range = LEAST_MS..=Limits::MAX_GRACE_MS;
-    let right = "it is in milliseconds, between 50 and 60000; 5000 is usual";
+    let right = "milliseconds, between 50 and 60000; 5000 is usual";
     if let Some(grace) = whole_of(findings, supervisor, "shutdownTimeout", range, right) {
         defaults.grace_ms = grace;
     }
@@ -122,13 +126,13 @@ fn whole_of(
 
 fn heartbeat(findings: &mut Findings<'_>, supervisor: &Object, defaults: &mut AppDefaults) {
     let range = LEAST_MS..=DAY_MS;
-    let right = "it is in milliseconds, between 50 and 86400000; 30000 is usual";
+    let right = "milliseconds, between 50 and 86400000; 30000 is usual";
     let interval = whole_of(findings, supervisor, "heartbeatInterval", range.clone(), right);
-    let right = "it is in milliseconds, between 50 and 86400000; 90000 is usual";
+    let right = "milliseconds, between 50 and 86400000; 90000 is usual";
     let timeout = whole_of(findings, supervisor, "heartbeatTimeout", range, right);
     let own = &mut defaults.heartbeat;
     own.interval_ms = interval.unwrap_or(own.interval_ms);
-    // One that is not told is as many intervals as may be missed.
+    // The default timeout is the interval times the allowed misses.
     own.timeout_ms = match (timeout, interval) {
         (Some(timeout), _) => timeout,
         (None, Some(interval)) => interval.saturating_mul(own.misses.into()),
@@ -139,24 +143,25 @@ fn heartbeat(findings: &mut Findings<'_>, supervisor: &Object, defaults: &mut Ap
     {
         let description =
             "\"heartbeatTimeout\" is shorter than the interval between two heartbeats";
-        let hint = format!("the interval is {}; three times that is usual", own.interval_ms);
+        let hint =
+            format!("the interval is {}; a timeout of three times that is usual", own.interval_ms);
         findings.add(node.span.clone(), description, hint);
     }
 }
 
 fn restart(findings: &mut Findings<'_>, supervisor: &Object, defaults: &mut AppDefaults) {
     let policy = &mut defaults.restart;
-    let right = "between 1 and 1000000; with 1 the first crash disables an app, 5 is usual";
+    let right = "between 1 and 1000000; 1 disables an app at its first crash, 5 is usual";
     let count = whole_of(findings, supervisor, "maxRestarts", 1..=1_000_000, right);
-    let right = "it is in milliseconds, between 50 and 86400000; 300000 is usual";
+    let right = "milliseconds, between 50 and 86400000; 300000 is usual";
     let window = whole_of(findings, supervisor, "restartWindow", LEAST_MS..=DAY_MS, right);
     if let Some(limit) = &mut policy.limit {
         limit.count = count.and_then(|count| count.try_into().ok()).unwrap_or(limit.count);
         limit.window_ms = window.unwrap_or(limit.window_ms);
-        // Who lasted longer than failures are counted begins anew in both.
+        // A run longer than the failure window resets the delay, too.
         policy.backoff.reset_after_ms = limit.window_ms;
     }
-    let right = "it is in milliseconds, at most 86400000; 1000 is usual";
+    let right = "milliseconds, at most 86400000; 1000 is usual";
     let delay = whole_of(findings, supervisor, "restartDelay", 0..=DAY_MS, right);
     let backoff = &mut policy.backoff;
     backoff.initial_ms = delay.unwrap_or(backoff.initial_ms);

@@ -1,4 +1,4 @@
-//! What an app is started with: `command`, or `main` by its kind.
+//! How an app is started: its `command`, or its `main` by file type.
 
 use super::manifest::missing;
 use crate::findings::Findings;
@@ -7,18 +7,18 @@ use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Whether the manifest's own entry point is what runs.
+/// Whether the manifest's entry point is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Runs,
-    /// The unit has a command of its own.
+    /// The unit has its own command.
     Replaced,
 }
 
 const INTERPRETERS: &[(&str, &str)] =
     &[("js", "node"), ("mjs", "node"), ("cjs", "node"), ("py", "python3")];
 
-/// The argument list; `None` if something is wrong.
+/// The argument list; `None` if it has an error.
 pub(super) fn entry(
     findings: &mut Findings<'_>,
     whole: &Object,
@@ -49,9 +49,9 @@ fn command(findings: &mut Findings<'_>, node: &Node) -> Option<Vec<String>> {
     let (description, hint) = if words.len() < count {
         return None;
     } else if words.first().is_none_or(|(word, _)| word.is_empty()) {
-        ("this command is empty", "name the program first: [\"program\", \"argument\"]")
+        ("the command is empty", "write the program first: [\"program\", \"argument\"]")
     } else if words.iter().any(|(word, _)| word.contains('\0')) {
-        ("a command cannot hold a NUL character", "take the \\u0000 out")
+        ("a command cannot contain a NUL character", "remove \\u0000")
     } else {
         return Some(words.into_iter().map(|(word, _)| word.to_owned()).collect());
     };
@@ -59,20 +59,20 @@ fn command(findings: &mut Findings<'_>, node: &Node) -> Option<Vec<String>> {
     None
 }
 
-/// Where `main` is, if it is in the app's folder.
+/// The path of `main`, if it is inside the app's folder.
 fn inside(findings: &mut Findings<'_>, node: &Node, folder: &Path) -> Option<PathBuf> {
     let main = json::text(findings, node, "main")?;
     let path = Path::new(main);
     let (description, hint) = if main.trim().is_empty() {
-        ("\"main\" names no file", "write the file that is started, such as \"index.js\"")
+        ("\"main\" is empty", "write the file to start, for example \"index.js\"")
     } else if main.contains('\0') {
-        ("a path cannot hold a NUL character", "take the \\u0000 out")
+        ("a path cannot contain a NUL character", "remove \\u0000")
     } else if path.is_absolute() {
         ("\"main\" must be inside the app's folder", "write it relative to this file")
     } else if path.components().any(|part| part == Component::ParentDir) {
         ("\"main\" must be inside the app's folder", "write it without ..")
     } else {
-        // Without `.` and what is after it.
+        // Removes `.` components.
         return Some(folder.join(path).components().collect());
     };
     findings.add(node.span.clone(), description, hint);
@@ -83,15 +83,15 @@ fn look(findings: &mut Findings<'_>, span: Range<usize>, file: &Path) -> Option<
     let shown = file.display();
     let (description, hint) = match std::fs::metadata(file) {
         Err(_) => (
-            format!("there is no file {shown}"),
+            format!("file not found: {shown}"),
             "build the app, or correct the path; it is relative to this file",
         ),
         Ok(about) if !about.is_file() => {
-            (format!("{shown} is not a file"), "name the file that is started")
+            (format!("{shown} is not a file"), "name the file to start")
         }
         Ok(about) if interpreter(file).is_none() && about.permissions().mode() & 0o111 == 0 => (
             format!("{shown} is not executable"),
-            "chmod +x it, or name its interpreter in \"command\": [\"interpreter\", \"file\"]",
+            "run chmod +x, or name its interpreter in \"command\": [\"interpreter\", \"file\"]",
         ),
         Ok(_) => return Some(()),
     };
@@ -105,7 +105,7 @@ fn interpreter(file: &Path) -> Option<&'static str> {
 }
 
 fn by_kind(file: &Path) -> Vec<String> {
-    // Whole, so that it is the same file whatever the unit's cwd is.
+    // An absolute path, so that the unit's cwd does not matter.
     let file = file.display().to_string();
     let program = interpreter(Path::new(&file)).map(str::to_owned);
     program.into_iter().chain([file]).collect()

@@ -1,4 +1,4 @@
-//! Which of ours a JSON file is.
+//! Recognizes which of our formats a JSON file has.
 
 use super::defaults::{AppDefaults, check_defaults};
 use super::{DEFAULTS_NAME, MANIFEST_NAME};
@@ -9,13 +9,13 @@ use std::path::Path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonKind {
-    /// It declares an app.
+    /// A manifest: it declares an app.
     Manifest,
-    /// It is a `config.json`: what holds for all apps.
+    /// A `config.json`: defaults for all apps.
     Defaults,
 }
 
-/// By its name, or else by what is in it.
+/// Decides by the file name, or else by the content.
 pub fn json_kind(file: &Path, text: &str) -> JsonKind {
     let name = file.file_name().unwrap_or_default();
     if name == MANIFEST_NAME {
@@ -36,7 +36,7 @@ pub fn json_kind(file: &Path, text: &str) -> JsonKind {
     }
 }
 
-/// Whether a `config.json` is right, as far as it is ours.
+/// Checks the keys of a `config.json` that Ostler reads.
 pub fn check_config_json(file: &Path, text: &str) -> Result<(), Vec<Problem>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     check_defaults(file, text, AppDefaults::default()).map(drop)

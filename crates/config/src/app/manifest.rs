@@ -1,4 +1,4 @@
-//! `openclawos.manifest.json`: read and checked. Fields that nobody here knows are kept and ignored.
+//! Reads and checks `openclawos.manifest.json`. Unknown fields are kept and ignored.
 
 use super::capabilities::{Capabilities, capabilities};
 use super::entry::{Entry, entry};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// A manifest that is right.
+/// A manifest without errors.
 #[derive(Clone, Debug)]
 pub(crate) struct Manifest {
     pub id: String,
@@ -17,15 +17,15 @@ pub(crate) struct Manifest {
     pub folder: PathBuf,
     pub argv: Vec<String>,
     pub capabilities: Capabilities,
-    /// The whole of it.
+    /// The complete JSON value.
     pub value: Value,
     pub id_at: Range<usize>,
     pub schema_at: Range<usize>,
-    /// What is right in it, and may not be what was meant.
+    /// Findings that are probably mistakes, but no errors.
     pub warnings: Vec<Problem>,
 }
 
-/// What its fields are called, as far as they mean something here.
+/// The fields that Ostler reads.
 const FIELDS: &[&str] = &[
     "id",
     "name",
@@ -43,10 +43,10 @@ const FIELDS: &[&str] = &[
 ];
 
 const ID_MOST: usize = 214;
-const ID_HINT: &str = "letters, digits and - _ . ~ as in an npm package: telegram, or @scope/telegram; at most 214 characters";
+const ID_HINT: &str = "use letters, digits and - _ . ~ as in an npm package: telegram, or @scope/telegram; at most 214 characters";
 
 impl Manifest {
-    /// Reads its text. What it would run is looked at only if it is what runs.
+    /// Parses the text. The entry point is checked only if it is used.
     pub fn read(path: &Path, text: &str, runs: Entry) -> Result<Self, Vec<Problem>> {
         let mut findings = Findings::new(path, text);
         let read = json::parse(&mut findings).and_then(|node| check(&mut findings, &node, runs));
@@ -100,7 +100,7 @@ fn check(findings: &mut Findings<'_>, node: &Node, runs: Entry) -> Option<Manife
     })
 }
 
-/// A field that must be there. One that is nearly called so is shown instead of its absence.
+/// A required field. If a key has a similar name, the message names that key.
 pub(super) fn required<'n>(
     findings: &mut Findings<'_>,
     object: &'n Object,
@@ -115,7 +115,7 @@ pub(super) fn required<'n>(
 }
 
 pub(super) fn missing(findings: &mut Findings<'_>, object: &Object, name: &str, example: &str) {
-    let description = format!("{name:?} is missing here");
+    let description = format!("missing key {name:?}");
     let unknown = object.entries.iter().map(|(key, _)| key);
     let near = unknown
         .filter(|key| !FIELDS.contains(&key.name.as_str()))
@@ -142,20 +142,20 @@ fn id(findings: &mut Findings<'_>, node: &Node) -> Option<String> {
     if !is_right {
         let shown: String = id.chars().take(60).collect();
         let more = if shown.len() < id.len() { "…" } else { "" };
-        let description = format!("{:?} cannot be an app's id", format!("{shown}{more}"));
+        let description = format!("{:?} is not a valid app id", format!("{shown}{more}"));
         findings.add(node.span.clone(), description, ID_HINT);
         return None;
     }
     Some(id.to_owned())
 }
 
-/// `app`, mostly.
+/// `type` is `app` in most manifests.
 fn word(findings: &mut Findings<'_>, node: &Node) {
     let Some(word) = json::text(findings, node, "type") else { return };
     let is_right = (1..=64).contains(&word.len())
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     if !is_right {
-        findings.add(node.span.clone(), "\"type\" is one word", "write \"app\"");
+        findings.add(node.span.clone(), "\"type\" must be one word", "write \"app\"");
     }
 }
 
@@ -172,12 +172,12 @@ fn protocol(findings: &mut Findings<'_>, node: &Node) {
         parts.next() == Some("1") && version.split('.').count() <= 3 && parts.all(is_number);
     if !is_right {
         let shown: String = version.chars().take(30).collect();
-        let description = format!("protocol version {shown:?} is not spoken here");
-        findings.add(node.span.clone(), description, "this is \"1.0\"; any 1.x will do");
+        let description = format!("protocol version {shown:?} is not supported");
+        findings.add(node.span.clone(), description, "write \"1.0\"; any 1.x works");
     }
 }
 
-/// What only people read.
+/// Fields that only people read.
 fn descriptions(findings: &mut Findings<'_>, whole: &Object) {
     for (name, most) in [("name", 214), ("description", 10_000), ("license", 214), ("icon", 10_000)]
     {
@@ -187,8 +187,8 @@ fn descriptions(findings: &mut Findings<'_>, whole: &Object) {
             let description = format!("{name:?} is too long");
             findings.add(node.span.clone(), description, format!("at most {most} characters"));
         } else if name == "name" && (text.trim().is_empty() || text.contains(char::is_control)) {
-            let hint = "one line that names the app; or leave it out";
-            findings.add(node.span.clone(), "this is no name that can be shown", hint);
+            let hint = "write one line that names the app, or remove the key";
+            findings.add(node.span.clone(), "this name cannot be displayed", hint);
         }
     }
     if let Some(node) = whole.get("tags") {

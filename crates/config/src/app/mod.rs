@@ -1,4 +1,4 @@
-//! Apps: what a manifest declares, and what `config.json` says of all of them.
+//! Apps: manifests, and the defaults of `config.json`.
 
 mod capabilities;
 mod defaults;
@@ -15,14 +15,14 @@ pub(crate) use manifest::Manifest;
 pub(crate) use open::{Unread, open};
 pub(crate) use unit::load_alone;
 
-/// What the file is called in an app's folder.
+/// The manifest's file name in an app's folder.
 pub const MANIFEST_NAME: &str = "openclawos.manifest.json";
 pub const DEFAULTS_NAME: &str = "config.json";
 
-/// Taken over without being named: no secret is kept in these.
+/// Variables that every app inherits; none of them holds a secret.
 pub(crate) const ALLOWED: &[&str] = &["NODE_ENV", "PATH", "HOME", "LANG", "LC_ALL", "TZ"];
 
-/// Ostler gives these itself, and not as whoever declares the app has them.
+/// Whether Ostler sets the variable itself, so that it is not inherited.
 pub(crate) fn is_own_variable(name: &str) -> bool {
     name.starts_with("OPENCLAWOS_")
         || name.starts_with("OSTLER_")

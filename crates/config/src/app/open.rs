@@ -1,22 +1,22 @@
-//! A JSON file's text.
+//! Reads the text of a JSON file.
 
 use crate::problem::Problem;
 use crate::read::read_file;
 use crate::text::text_of;
 use std::path::Path;
 
-/// It is kept with the unit, and sent over the wire whole.
+/// The text is stored with the unit and sent in one message.
 const MOST: u64 = 256 << 10;
 
 #[derive(Debug)]
 pub(crate) enum Unread {
-    /// Why there is no text at all.
+    /// The file cannot be read.
     Closed(String),
-    /// Where it is no text.
+    /// The content is not valid text.
     Bad(Problem),
 }
 
-/// Without the mark of its encoding that some editors begin a file with.
+/// Reads the text, without the byte order mark that some editors write.
 pub(crate) fn open(path: &Path) -> Result<String, Unread> {
     let bytes = read_file(path, MOST).map_err(Unread::Closed)?;
     let text = text_of(path, bytes).map_err(Unread::Bad)?;

@@ -1,5 +1,5 @@
-//! An app's own configuration, against the `configSchema` of its manifest: what must be there, and of which
-//! kind it is. More of JSON Schema is the app's to check.
+//! Checks an app's configuration against the `configSchema` of its manifest: required keys and their types. The app
+//! checks all else of JSON Schema.
 
 use crate::findings::Findings;
 use crate::json::{self, Json, Node, Object};
@@ -15,14 +15,14 @@ const KINDS: &[(&str, &str)] = &[
     ("null", "null"),
 ];
 
-/// Whether the schema itself has the form it needs here.
+/// Checks the form of the schema itself.
 pub(super) fn check_schema(findings: &mut Findings<'_>, node: &Node) {
     let Some(schema) = json::object(findings, node, "configSchema") else { return };
     if let Some(node) = schema.get("type")
         && let Some(kind) = json::text(findings, node, "configSchema.type")
         && kind != "object"
     {
-        let description = format!("a configuration is an object, not {kind:?}");
+        let description = format!("a configuration must be an object, not {kind:?}");
         findings.add(node.span.clone(), description, "write \"object\"");
     }
     if let Some(node) = schema.get("required") {
@@ -48,7 +48,7 @@ pub(super) fn check_schema(findings: &mut Findings<'_>, node: &Node) {
     }
 }
 
-/// As far as it says what its kind is.
+/// The property's type, if it has one.
 fn property_value(property: &Object) -> Value {
     let kind = property.get("type").map(|node| ("type".to_owned(), node.value()));
     Value::Object(kind.into_iter().collect())
@@ -58,7 +58,7 @@ fn check_default(findings: &mut Findings<'_>, name: &str, property: &Value, node
     let Some(needed) = kinds(property) else { return };
     if !is_one_of(property, &node.value()) {
         let description = format!("the default of {name:?} must be {needed}, not {}", node.kind());
-        findings.add(node.span.clone(), description, "or correct the type beside it");
+        findings.add(node.span.clone(), description, "or correct its type");
     }
 }
 
@@ -70,13 +70,13 @@ fn check_kind(findings: &mut Findings<'_>, node: &Node) {
     let known: Vec<&str> = KINDS.iter().map(|(known, _)| *known).collect();
     let hint = match crate::problem::nearest(kind, known.iter().copied()) {
         Some(word) => format!("did you mean {word:?}?"),
-        None => format!("known here: {}", known.join(", ")),
+        None => format!("known types: {}", known.join(", ")),
     };
     let shown: String = kind.chars().take(60).collect();
-    findings.add(node.span.clone(), format!("{shown:?} is not a type that is known here"), hint);
+    findings.add(node.span.clone(), format!("{shown:?} is not a known type"), hint);
 }
 
-/// What is wrong with one key, which may not be there.
+/// An error in one key, which may be missing in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrongSetting {
     pub key: String,
@@ -84,7 +84,7 @@ pub(crate) struct WrongSetting {
     pub hint: String,
 }
 
-/// Gives what has a default and is not there its default, and tells of what is wrong.
+/// Fills in the defaults of missing keys and reports the errors.
 pub(crate) fn check_settings(
     schema: &Value,
     settings: &mut Map<String, Value>,
@@ -105,7 +105,7 @@ pub(crate) fn check_settings(
         let kind = properties.get(key).and_then(kinds).unwrap_or_else(|| "a value".to_owned());
         wrong.push(WrongSetting {
             key: key.to_owned(),
-            description: format!("the app needs {key:?} in its configuration"),
+            description: format!("the app needs the configuration key {key:?}"),
             hint: format!("add config = {{ {key} = … }}; it is {kind}"),
         });
     }
@@ -116,7 +116,7 @@ pub(crate) fn check_settings(
             wrong.push(WrongSetting {
                 key: key.clone(),
                 description: format!("{key:?} must be {needed}, not {}", kind_of(value)),
-                hint: "the app's manifest says so in configSchema".to_owned(),
+                hint: "the type is in the manifest's configSchema".to_owned(),
             });
         }
     }

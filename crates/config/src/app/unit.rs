@@ -1,4 +1,4 @@
-//! From a manifest to a unit.
+//! Builds a unit from a manifest.
 
 use super::capabilities::{FDS_LEAST, FDS_MOST, SHARES_MOST};
 use super::entry::Entry;
@@ -17,10 +17,10 @@ use ostler_model::{AppSpec, Resources};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// More than anyone reads at once.
+/// At most this many errors in manifests are shown.
 const ELSEWHERE_MOST: usize = 100;
 
-/// A manifest that is declared as it is: one unit, named as the app.
+/// Loads a manifest without an ostler.toml: one unit, named like the app.
 pub(crate) fn load_alone(
     file: &Path,
     text: &str,
@@ -31,7 +31,7 @@ pub(crate) fn load_alone(
         return Err(vec![Problem {
             file: file.to_owned(),
             place: None,
-            message: "this says what holds for all apps, and declares none".to_owned(),
+            message: "this file has defaults for all apps and declares no app".to_owned(),
             hint: Some(format!("name an ostler.toml, or an app's {MANIFEST_NAME}")),
         }]);
     }
@@ -48,7 +48,8 @@ pub(crate) fn load_alone(
     let warnings = manifest.warnings.clone();
     let name = manifest.id.clone();
     if !is_unit_name(&name) {
-        let description = "this id is too long, or has a sign that the name of a unit cannot have";
+        let description =
+            "this id is too long for a unit name, or has a character that a unit name cannot have";
         let hint = "declare the app in an ostler.toml: [units.NAME] and manifest = \"…\"";
         reader.findings.add(manifest.id_at.clone(), description, hint);
     }
@@ -59,7 +60,7 @@ pub(crate) fn load_alone(
 }
 
 impl Reader<'_> {
-    /// Reads the manifest that a unit names. What is wrong in it is told of its own file.
+    /// Reads the manifest that a unit names. Errors in it are reported for the manifest's file.
     pub(crate) fn manifest(
         &mut self,
         name: &str,
@@ -86,7 +87,7 @@ impl Reader<'_> {
             Err(Unread::Closed(why)) => {
                 let description = format!("{} cannot be read: {why}", path.display());
                 let hint = format!(
-                    "the path of a manifest, or of a folder with {MANIFEST_NAME}; it is relative to this file"
+                    "name a manifest, or a folder with {MANIFEST_NAME}; the path is relative to this file"
                 );
                 self.findings.add(named.span(), description, hint);
                 return None;
@@ -98,7 +99,7 @@ impl Reader<'_> {
             self.elsewhere.push(Problem {
                 file: self.findings.file.to_owned(),
                 place: None,
-                message: "and more problems in manifests, which are not shown".to_owned(),
+                message: "more problems in manifests are not shown".to_owned(),
                 hint: None,
             });
         } else if room > 0 {
@@ -107,12 +108,12 @@ impl Reader<'_> {
         None
     }
 
-    /// Whoever registers is known by the app's id, so it is the id of one unit.
+    /// An app registers with its id, so only one unit may have it.
     fn is_alone(&mut self, name: &str, manifest: &Manifest, named: &Located<Text>) {
         let id = &manifest.id;
         if let Some(other) = self.apps.get(id) {
-            let description = format!("app {id:?} is unit {other:?} already");
-            let hint = "a second one needs a manifest with an id of its own";
+            let description = format!("unit {other:?} already runs app {id:?}");
+            let hint = "a second unit needs a manifest with another id";
             self.findings.add(named.span(), description, hint);
         } else {
             self.apps.insert(id.clone(), name.to_owned());
@@ -128,8 +129,8 @@ impl Reader<'_> {
         match kind {
             Kind::Plain => {
                 if let Some(config) = &table.config {
-                    let hint = "name its manifest, or give it variables with env";
-                    self.findings.add(config.span(), "only an app has a config", hint);
+                    let hint = "name the app's manifest, or use env";
+                    self.findings.add(config.span(), "config needs an app", hint);
                 }
                 None
             }
@@ -144,7 +145,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Its own configuration, as its manifest wants it.
+    /// The app's configuration, checked against its manifest.
     fn settings(&mut self, table: &UnitTable, manifest: &Manifest) -> Value {
         let given = table.config.iter().flat_map(|config| config.iter());
         let mut settings: Map<String, Value> =
@@ -161,7 +162,7 @@ impl Reader<'_> {
                 (Some(config), _) => (config.span(), wrong.hint),
                 (None, Some(named)) => (named.span(), wrong.hint),
                 (None, None) => {
-                    let hint = "declare the app in an ostler.toml that says it: config = { … }";
+                    let hint = "declare the app in an ostler.toml that sets it: config = { … }";
                     (manifest.schema_at.clone(), hint.to_owned())
                 }
             };
@@ -170,7 +171,7 @@ impl Reader<'_> {
         Value::Object(settings)
     }
 
-    /// What the unit says, key by key over what the manifest says; 0 is none.
+    /// The limits of the unit override those of the manifest, key by key; 0 is no limit.
     pub(crate) fn resources(
         &mut self,
         table: Option<&Located<ResourceTable>>,
@@ -179,11 +180,15 @@ impl Reader<'_> {
         let Some(table) = table else { return granted };
         if table.cpu_shares.is_some_and(|shares| shares > SHARES_MOST) {
             let description = format!("cpu_shares is at most {SHARES_MOST}");
-            self.findings.add(table.span(), description, "one that has none counts as 1024");
+            self.findings.add(
+                table.span(),
+                description,
+                "1024 is the weight of a unit without this key",
+            );
         }
         if table.fds.is_some_and(|fds| fds != 0 && !(FDS_LEAST..=FDS_MOST).contains(&fds)) {
-            let description = format!("fds is at least {FDS_LEAST}, and at most {FDS_MOST}");
-            self.findings.add(table.span(), description, "1024 is usual, and 0 is no limit");
+            let description = format!("fds must be at least {FDS_LEAST} and at most {FDS_MOST}");
+            self.findings.add(table.span(), description, "1024 is usual; 0 is no limit");
         }
         let over = |own: Option<u64>, other: Option<u64>| match own {
             Some(0) => None,

@@ -1,4 +1,4 @@
-//! A unit on its way into ostler.toml.
+//! A unit to be written to ostler.toml.
 
 use crate::load::is_unit_name;
 use ostler_model::Limits;
@@ -18,7 +18,7 @@ pub struct Draft {
     pub cwd: Option<String>,
     pub env: Vec<(String, String)>,
     pub env_file: Option<String>,
-    /// Keys of `restart`, with their values as they are written.
+    /// Keys of `restart` with their TOML values.
     pub restart: Vec<(&'static str, String)>,
     pub stop_signal: Option<String>,
     pub grace_ms: Option<u64>,
@@ -42,17 +42,17 @@ impl Draft {
         }
     }
 
-    /// What is longer than possible is shortened, and noted.
+    /// Shortens a grace that is too long, and adds a note.
     pub fn grace(&mut self, grace_ms: u64, notes: &mut Vec<String>) {
         if grace_ms > Limits::MAX_GRACE_MS {
             let (asked, most) = (duration(grace_ms), duration(Limits::MAX_GRACE_MS));
-            notes.push(format!("{}: a grace of {asked} is shortened to {most}", self.name));
+            notes.push(format!("{}: grace is shortened from {asked} to {most}", self.name));
         }
         self.grace_ms = Some(grace_ms.min(Limits::MAX_GRACE_MS));
     }
 }
 
-/// Every name is possible here, and there once.
+/// Makes every name valid and unique.
 pub fn settle_names(units: &mut [Draft], notes: &mut Vec<String>) {
     let mut taken = BTreeSet::new();
     for unit in units {
@@ -72,14 +72,14 @@ pub fn settle_names(units: &mut [Draft], notes: &mut Vec<String>) {
             count += 1;
         }
         if name != unit.name {
-            notes.push(format!("{:?} is called {name:?} here", unit.name));
+            notes.push(format!("{:?} is named {name:?}", unit.name));
             unit.name = name;
         }
     }
 }
 
 pub fn write(from: &str, units: &[Draft]) -> String {
-    let mut text = format!("# Taken over from {from} by `ostler import`.\n");
+    let mut text = format!("# Imported from {from} by `ostler import`.\n");
     for unit in units {
         // Writing to a String does not fail.
         let _ = write_unit(&mut text, unit);
@@ -136,7 +136,7 @@ fn key(name: &str) -> String {
     if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { quoted(name) }
 }
 
-/// Text as TOML writes it; with single quotes where that saves backslashes.
+/// A TOML string; in single quotes if that avoids escapes.
 pub fn quoted(text: &str) -> String {
     if text.contains(['"', '\\']) && !text.contains('\'') && !text.contains(char::is_control) {
         return format!("'{text}'");

@@ -1,5 +1,5 @@
-//! What people already have, taken over: Procfile, pm2's ecosystem JSON, supervisord.conf. What has no
-//! counterpart here is never dropped in silence: it is noted.
+//! Imports a Procfile, pm2's ecosystem JSON, or a supervisord.conf. A setting without an equivalent here becomes a
+//! note; it is never dropped silently.
 
 mod draft;
 mod pm2;
@@ -16,14 +16,14 @@ use crate::problem::Problem;
 use draft::Draft;
 use std::path::Path;
 
-/// The text of an ostler.toml, and what is to be known about it.
+/// The text of an ostler.toml, and notes for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     pub toml: String,
     pub notes: Vec<String>,
 }
 
-/// What the readers of the formats make.
+/// The result of a format's reader.
 struct Taken {
     from: &'static str,
     units: Vec<Draft>,
@@ -47,12 +47,12 @@ pub fn import(file: &Path, text: &str) -> Result<Imported, Problem> {
         Kind::Supervisord => supervisord::read(&source)?,
     };
     if taken.units.is_empty() {
-        return Err(source.problem("there is nothing to run in it", ""));
+        return Err(source.problem("the file defines no program", ""));
     }
     let Taken { from, mut units, mut notes } = taken;
     draft::settle_names(&mut units, &mut notes);
     let toml = draft::write(from, &units);
-    // Whoever takes it as it is should not be surprised by `ostler up`.
+    // Check the result now, so that `ostler up` reports nothing new.
     let beside = file.with_file_name("ostler.toml");
     for problem in load(&beside, &toml, &ReadContext::default()).err().into_iter().flatten() {
         let hint = problem.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -68,14 +68,15 @@ fn kind(source: &Source<'_>) -> Result<Kind, Problem> {
         |name: &str| source.text.lines().any(|line| line.trim_start().starts_with(name));
     if name.ends_with(".js") || name.ends_with(".cjs") || begin.contains("module.exports") {
         let hint = format!(
-            "let Node write it as JSON first: node -p 'JSON.stringify(require(\"./{name}\"))' > ecosystem.json"
+            "convert it to JSON with Node: node -p 'JSON.stringify(require(\"./{name}\"))' > ecosystem.json"
         );
-        return Err(source.problem("this is a program in JavaScript", &hint));
+        return Err(source.problem("the file is a JavaScript program", &hint));
     }
     if name.ends_with(".yml") || name.ends_with(".yaml") {
-        return Err(
-            source.problem("YAML is not read", "a Procfile, pm2's JSON and supervisord.conf are")
-        );
+        return Err(source.problem(
+            "YAML is not supported",
+            "supported: a Procfile, pm2's ecosystem as JSON, or a supervisord.conf",
+        ));
     }
     if name.starts_with("procfile") {
         return Ok(Kind::Procfile);
@@ -96,8 +97,8 @@ fn kind(source: &Source<'_>) -> Result<Kind, Problem> {
         return Ok(Kind::Procfile);
     }
     Err(source.problem(
-        "it is not clear what this file is",
-        "a Procfile, pm2's ecosystem as JSON, or a supervisord.conf can be read",
+        "the format of the file is unknown",
+        "supported: a Procfile, pm2's ecosystem as JSON, or a supervisord.conf",
     ))
 }
 
@@ -116,7 +117,7 @@ impl Source<'_> {
         }
     }
 
-    /// In a line, counted from 1, from a column on if it is known.
+    /// Lines and columns are counted from 1; the column may be unknown.
     fn wrong(&self, line: usize, column: Option<usize>, message: &str, hint: &str) -> Problem {
         let begin: usize = self.text.split_inclusive('\n').take(line - 1).map(str::len).sum();
         let content = self.text[begin..].lines().next().unwrap_or_default();

@@ -7,13 +7,13 @@ use super::{Source, Taken};
 use crate::problem::Problem;
 use crate::shape_error::mistyped;
 
-/// pm2 asks with INT, and waits this long.
+/// pm2 sends INT, and KILL after this time.
 const KILL_TIMEOUT_MS: u64 = 1_600;
-/// pm2 lets the wait grow by half each time, up to here.
+/// pm2 multiplies the delay by this, up to the maximum below.
 const BACKOFF_FACTOR: &str = "1.5";
 const BACKOFF_MOST: &str = "\"15s\"";
 
-/// What runs a script, by the end of its name.
+/// The interpreter of a script, by file extension.
 const INTERPRETERS: &[(&str, &str)] = &[
     (".js", "node"),
     (".cjs", "node"),
@@ -48,7 +48,7 @@ fn broken(source: &Source<'_>, error: &serde_json::Error) -> Problem {
     } else if error.is_data() {
         (description.to_owned(), "")
     } else {
-        (description.to_owned(), "this is not JSON from here on")
+        (description.to_owned(), "the file is not valid JSON from here on")
     };
     source.wrong(error.line().max(1), Some(error.column().max(1)), &description, hint)
 }
@@ -56,11 +56,11 @@ fn broken(source: &Source<'_>, error: &serde_json::Error) -> Problem {
 fn take(app: App, units: &mut Vec<Draft>, notes: &mut Vec<String>) {
     let name = app.name.clone().unwrap_or_else(|| stem(&app.script));
     for word in &app.ignored {
-        notes.push(format!("{name}: {word} is not taken over"));
+        notes.push(format!("{name}: {word} is not imported"));
     }
     if let Some(most) = &app.max_memory_restart {
         notes.push(format!(
-            "{name}: max_memory_restart = {most} is not taken over; limits = {{ memory = \"512M\" }} ends a unit that takes more"
+            "{name}: max_memory_restart = {most} is not imported; limits = {{ memory = \"512M\" }} stops a unit that uses more"
         ));
     }
     let mut draft = Draft::new(name.clone(), command(&app, &name, notes));
@@ -73,7 +73,7 @@ fn take(app: App, units: &mut Vec<Draft>, notes: &mut Vec<String>) {
     let copies = match app.instances {
         Some(count) => count,
         None => {
-            notes.push(format!("{name}: instances is \"max\" or below 1; it is one unit here"));
+            notes.push(format!("{name}: instances is \"max\" or below 1; it becomes one unit"));
             1
         }
     };
@@ -125,12 +125,12 @@ fn restart(app: &App, draft: &mut Draft, notes: &mut Vec<String>) {
     }
     if let Some(count) = app.max_restarts {
         draft.restart.push(("limit", format!("{{ count = {count}, window = \"10m\" }}")));
-        notes.push(format!("{name}: max_restarts = {count} counts failures within 10 minutes here, not quick ones in a row"));
+        notes.push(format!("{name}: max_restarts = {count} counts failures within 10 minutes, not quick ones in a row as in pm2"));
     }
     match &app.cron_restart {
         Some(cron) if !app.autorestart => draft.schedule = Some(cron.clone()),
         Some(cron) => notes.push(format!(
-            "{name}: cron_restart = {cron:?} is not taken over; with autorestart = false it would become a schedule"
+            "{name}: cron_restart = {cron:?} is not imported; with autorestart = false it becomes a schedule"
         )),
         None => {}
     }

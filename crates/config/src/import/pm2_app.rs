@@ -1,4 +1,4 @@
-//! One app of an ecosystem file. Read by hand, so that a mistake has its line and no key is lost in silence.
+//! One app of an ecosystem file. It is read by hand, so that every error has its line and no key is dropped silently.
 
 use super::shell_words::split;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -20,7 +20,7 @@ pub struct App {
     pub cwd: Option<String>,
     pub env: Vec<(String, String)>,
     pub env_file: Option<String>,
-    /// `None` is as many as there are processors.
+    /// `None` means one per processor.
     pub instances: Option<u64>,
     pub autorestart: bool,
     pub max_restarts: Option<u32>,
@@ -32,7 +32,7 @@ pub struct App {
     pub ignored: Vec<String>,
 }
 
-/// More copies of one app are a mistake.
+/// More copies of one app are probably a mistake.
 const INSTANCES_MOST: i64 = 1_000;
 
 impl<'de> Deserialize<'de> for Ecosystem {
@@ -61,13 +61,13 @@ impl<'de> Deserialize<'de> for Ecosystem {
                         "apps" => ecosystem.apps.append(&mut map.next_value::<Apps>()?.0),
                         "deploy" => {
                             map.next_value::<IgnoredAny>()?;
-                            ecosystem.notes.push("deploy is not taken over".to_owned());
+                            ecosystem.notes.push("deploy is not imported".to_owned());
                         }
                         _ => single.key(key, &mut map)?,
                     }
                 }
                 if ecosystem.apps.is_empty() || single.has_script() {
-                    let wrong = "there is neither \"apps\" nor \"script\" in it";
+                    let wrong = "expected \"apps\" or \"script\"";
                     ecosystem
                         .apps
                         .push(single.done().map_err(|_: A::Error| A::Error::custom(wrong))?);
@@ -79,7 +79,7 @@ impl<'de> Deserialize<'de> for Ecosystem {
     }
 }
 
-/// One app, or a list of them.
+/// One app, or a list of apps.
 struct Apps(Vec<App>);
 
 impl<'de> Deserialize<'de> for Apps {
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for App {
     }
 }
 
-/// An app as far as it is read.
+/// An app whose keys are still being read.
 struct Reading {
     app: App,
     script: Option<String>,
@@ -162,12 +162,12 @@ impl Reading {
                 app.instances = match count.parse::<i64>() {
                     Ok(count @ 1..=INSTANCES_MOST) => Some(count.unsigned_abs()),
                     Ok(count) if count > INSTANCES_MOST => {
-                        return Err(A::Error::custom("these are more instances than make sense"));
+                        return Err(A::Error::custom("instances is too large"));
                     }
                     Ok(_) => None,
                     Err(_) if count == "max" => None,
                     Err(_) => {
-                        return Err(A::Error::custom("instances is a number or \"max\""));
+                        return Err(A::Error::custom("instances must be a number or \"max\""));
                     }
                 };
             }
@@ -179,7 +179,7 @@ impl Reading {
             "cron_restart" => app.cron_restart = Some(map.next_value()?),
             "max_memory_restart" => app.max_memory_restart = Some(map.next_value::<Scalar>()?.0),
             _ => {
-                // What is switched off is not missed.
+                // A feature that is off needs no note.
                 let value = map.next_value::<serde_json::Value>()?;
                 if !value.is_null() && value != serde_json::Value::Bool(false) {
                     app.ignored.push(key);
@@ -195,7 +195,7 @@ impl Reading {
 
     fn done<E: Error>(self) -> Result<App, E> {
         let script = self.script.filter(|script| !script.trim().is_empty());
-        let script = script.ok_or_else(|| E::custom("this app has no script"))?;
+        let script = script.ok_or_else(|| E::custom("the app has no script"))?;
         Ok(App { script, ..self.app })
     }
 }
@@ -248,7 +248,7 @@ impl<'de> Deserialize<'de> for Arguments {
     }
 }
 
-/// Text, or what JavaScript makes text of.
+/// A string, or a value that JavaScript would convert to one.
 struct Scalar(String);
 
 impl<'de> Deserialize<'de> for Scalar {
@@ -260,13 +260,13 @@ impl<'de> Deserialize<'de> for Scalar {
             Value::Bool(word) => Ok(Scalar(word.to_string())),
             Value::Null => Ok(Scalar(String::new())),
             Value::Array(_) | Value::Object(_) => {
-                Err(D::Error::custom("this must be text or a number"))
+                Err(D::Error::custom("expected text or a number"))
             }
         }
     }
 }
 
-/// In the order they are written.
+/// In the order of the file.
 struct Variables(Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for Variables {
@@ -282,7 +282,7 @@ impl<'de> Deserialize<'de> for Variables {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Variables, A::Error> {
                 let mut variables: Vec<(String, String)> = Vec::new();
                 while let Some((name, Scalar(value))) = map.next_entry::<String, Scalar>()? {
-                    // As in JavaScript, the last one counts.
+                    // As in JavaScript, the last value counts.
                     variables.retain(|(other, _)| *other != name);
                     variables.push((name, value));
                 }

@@ -1,11 +1,11 @@
-//! `name: command` lines, as foreman and others read them.
+//! Procfile: `name: command` lines, as foreman reads them.
 
 use super::draft::{Draft, Line};
 use super::shell_words::without_shell;
 use super::{Source, Taken};
 use crate::problem::Problem;
 
-/// Foreman gives each kind of process a port of its own.
+/// Foreman gives each process type its own port.
 const FIRST_PORT: usize = 5_000;
 const NEXT_PORT: usize = 100;
 
@@ -22,8 +22,8 @@ pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
             return Err(source.wrong(
                 number,
                 None,
-                "this line is not name: command",
-                "such as web: node web.js",
+                "expected name: command",
+                "for example web: node web.js",
             ));
         };
         if command.is_empty() {
@@ -38,8 +38,8 @@ pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
             return Err(source.wrong(
                 number,
                 None,
-                &format!("{name:?} is here for the second time"),
-                "keep one of them",
+                &format!("{name:?} is defined twice"),
+                "remove one of them",
             ));
         }
         let words = without_shell(command);
@@ -48,7 +48,7 @@ pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
         if command.contains("$PORT") || command.contains("${PORT") {
             let port = FIRST_PORT + units.len() * NEXT_PORT;
             unit.env.push(("PORT".to_owned(), port.to_string()));
-            notes.push(format!("{name}: PORT is {port}, as foreman would have it"));
+            notes.push(format!("{name}: PORT is {port}, as in foreman"));
         }
         if has_env_file {
             unit.env_file = Some(".env".to_owned());
@@ -56,19 +56,19 @@ pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
         if name == "release" {
             unit.restart.push(("when", "\"never\"".to_owned()));
             notes.push(
-                "release: it runs with the others here, not before them; it is not started again"
+                "release: it runs at the same time as the others, not before them; it is not restarted"
                     .to_owned(),
             );
         }
         units.push(unit);
     }
     if has_env_file {
-        notes.push(".env is used where it is: keep ostler.toml beside it".to_owned());
+        notes.push("the units use .env; keep ostler.toml in the same folder".to_owned());
     }
     Ok(Taken { from: "a Procfile", units, notes })
 }
 
-/// The name and the command of a line.
+/// Splits a line into name and command.
 pub(super) fn entry(line: &str) -> Option<(&str, &str)> {
     let (name, command) = line.split_once(':')?;
     let is_name =

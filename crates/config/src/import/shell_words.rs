@@ -1,6 +1,6 @@
-//! Command lines of others, taken apart.
+//! Splits command lines.
 
-/// As a shell would part them, if there is nothing else for it to do; no shell is needed then.
+/// Splits the line if it needs no shell.
 pub fn without_shell(line: &str) -> Option<Vec<String>> {
     let first = line.split_whitespace().next()?;
     let needs = |c: char| "$`;&|<>(){}*?[]~#!\n".contains(c);
@@ -10,7 +10,7 @@ pub fn without_shell(line: &str) -> Option<Vec<String>> {
     split(line)
 }
 
-/// Quotes and backslashes as in a shell, and nothing else. `None` if a quote is not closed.
+/// Handles quotes and backslashes like a shell, and nothing else. `None` if a quote is not closed.
 pub fn split(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -7,7 +7,7 @@ use super::supervisord_value::{Names, expand, shell_word, truth, variables};
 use super::{Source, Taken};
 use crate::problem::Problem;
 
-/// What is read, or always so here.
+/// Keys that are imported, or whose behaviour is the same in Ostler.
 const KNOWN: &[&str] = &[
     "command",
     "directory",
@@ -24,7 +24,7 @@ const KNOWN: &[&str] = &[
     "stopasgroup",
     "killasgroup",
 ];
-/// About supervisord itself.
+/// Sections about supervisord itself.
 const OWN_SECTIONS: &[&str] =
     &["supervisord", "supervisorctl", "unix_http_server", "inet_http_server"];
 const SIGNALS: &[&str] = &["TERM", "HUP", "INT", "QUIT", "KILL", "USR1", "USR2"];
@@ -43,14 +43,14 @@ pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
             program.take(&mut units, &mut notes)?;
         } else if let Some(name) = section.name.strip_prefix("group:") {
             let members = section.get("programs").map_or("", |entry| entry.value.as_str());
-            notes.push(format!("group {name} ({members}) is not taken over: units have no groups, and keep their own names"));
+            notes.push(format!("group {name} ({members}) is not imported: units have no groups and keep their own names"));
         } else if section.name == "include" {
             let files = section.get("files").map_or("", |entry| entry.value.as_str());
-            notes.push(format!("include {files}: import those files by themselves"));
+            notes.push(format!("include {files}: import those files separately"));
         } else if !OWN_SECTIONS.contains(&section.name.as_str())
             && !section.name.starts_with("rpcinterface:")
         {
-            notes.push(format!("[{}] is not taken over", section.name));
+            notes.push(format!("[{}] is not imported", section.name));
         }
     }
     Ok(Taken { from: "supervisord", units, notes })
@@ -60,7 +60,7 @@ struct Program<'a> {
     source: &'a Source<'a>,
     section: &'a Section,
     name: &'a str,
-    /// The environment of all.
+    /// The environment for all programs.
     shared: Option<&'a Entry>,
 }
 
@@ -70,13 +70,17 @@ impl Program<'_> {
         let copies = self.number("numprocs")?.unwrap_or(1);
         let first = self.number("numprocs_start")?.unwrap_or(0);
         if copies > COPIES_MOST {
-            return Err(self.wrong("numprocs", "these are more processes than make sense", ""));
+            return Err(self.wrong("numprocs", "numprocs is too large", ""));
         }
         self.note_rest(notes)?;
         let pattern = self.section.get("process_name").map(|entry| entry.value.as_str());
         if copies > 1 && !pattern.is_some_and(|pattern| pattern.contains("%(process_num)")) {
             let hint = "add process_name = %(program_name)s_%(process_num)02d";
-            return Err(self.wrong("numprocs", "several processes need names of their own", hint));
+            return Err(self.wrong(
+                "numprocs",
+                "numprocs above 1 needs different process names",
+                hint,
+            ));
         }
         for number in first..first.saturating_add(copies) {
             let folder = self.source.folder();
@@ -112,13 +116,13 @@ impl Program<'_> {
         let expanded = expand(&entry.value, names)
             .map_err(|description| self.description(entry, &description))?;
         let words = split(&expanded.text).filter(|words| !words.is_empty());
-        let wrong = "this is no command, or a quote in it is not closed";
+        let wrong = "this is not a command, or a quote in it is not closed";
         let words = words.ok_or_else(|| self.description(entry, wrong))?;
         let command = if expanded.asks_for.is_empty() {
             Line::Words(words)
         } else {
             let asked = expanded.asks_for.join(", ");
-            notes.push(format!("{unit}: its command has {asked} from the environment; the shell puts it in, if the unit has it (env, env_file or inherit_env)"));
+            notes.push(format!("{unit}: its command uses {asked} from the environment; the shell inserts it if the unit has it (env, env_file or inherit_env)"));
             Line::Shell(words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
         };
         let mut draft = Draft::new(unit, command);
@@ -126,7 +130,7 @@ impl Program<'_> {
             draft.cwd = self.plain(entry, names, &draft.name, notes)?;
         }
         for entry in self.shared.into_iter().chain(self.section.get("environment")) {
-            let wrong = "this is not A=\"1\",B=\"2\"";
+            let wrong = "expected A=\"1\",B=\"2\"";
             for (name, value) in
                 variables(&entry.value).ok_or_else(|| self.description(entry, wrong))?
             {
@@ -141,7 +145,7 @@ impl Program<'_> {
         Ok(draft)
     }
 
-    /// Where no shell can put anything in.
+    /// Expands a value that no shell will read.
     fn plain(
         &self,
         entry: &Entry,
@@ -155,7 +159,7 @@ impl Program<'_> {
             return Ok(Some(expanded.text));
         }
         notes.push(format!(
-            "{unit}: {} = {} is not taken over, because it is known only when it runs",
+            "{unit}: {} = {} is not imported, because its value is known only at run time",
             entry.key, entry.value
         ));
         Ok(None)
@@ -169,9 +173,7 @@ impl Program<'_> {
                 Some(true) => "always",
                 Some(false) => "never",
                 None => {
-                    return Err(
-                        self.description(entry, "this is none of true, false and unexpected")
-                    );
+                    return Err(self.description(entry, "expected true, false or unexpected"));
                 }
             },
         };
@@ -180,7 +182,7 @@ impl Program<'_> {
         draft.ready_delay_ms =
             seconds.filter(|seconds| *seconds > 0).map(|seconds| seconds.saturating_mul(1_000));
         if let Some(retries) = self.number("startretries")? {
-            // supervisord waits a second longer each time; all of that must fit into the window.
+            // supervisord's delay grows by one second each time. The window must contain all of these delays.
             let retries = retries.min(1_000);
             let waits = retries * (retries + 1) / 2 + retries * seconds.unwrap_or(1).min(3_600);
             let window = (2 * waits).max(60);
@@ -195,7 +197,7 @@ impl Program<'_> {
             let word = entry.value.to_uppercase();
             let word = word.strip_prefix("SIG").unwrap_or(&word);
             if !SIGNALS.contains(&word) {
-                let description = format!("{:?} is no signal that is known here", entry.value);
+                let description = format!("{:?} is not a known signal", entry.value);
                 return Err(self.description(entry, &description));
             }
             draft.stop_signal = Some(word.to_owned());
@@ -210,25 +212,25 @@ impl Program<'_> {
         if let Some(entry) = self.section.get("autostart") {
             match truth(&entry.value) {
                 Some(true) => {}
-                Some(false) => notes.push(format!("{name}: autostart = false is not taken over; `ostler up` starts it, `ostler stop {name}` lasts until `ostler start {name}`")),
-                None => return Err(self.description(entry, "this is neither true nor false")),
+                Some(false) => notes.push(format!("{name}: autostart = false is not imported; `ostler up` starts the unit, `ostler stop {name}` keeps it stopped until `ostler start {name}`")),
+                None => return Err(self.description(entry, "expected true or false")),
             }
         }
         let mut logs = Vec::new();
         for entry in &self.section.entries {
             match entry.key.as_str() {
-                "priority" => notes.push(format!("{name}: priority = {} is not taken over; depends_on says what must be ready before it", entry.value)),
-                "user" => notes.push(format!("{name}: user = {} is not taken over; it runs as whoever runs the daemon", entry.value)),
-                "exitcodes" if entry.value != "0" => notes.push(format!("{name}: exitcodes = {} is not taken over; only 0 is a good end", entry.value)),
+                "priority" => notes.push(format!("{name}: priority = {} is not imported; use depends_on to name the units that must be ready first", entry.value)),
+                "user" => notes.push(format!("{name}: user = {} is not imported; the unit runs as the user of the daemon", entry.value)),
+                "exitcodes" if entry.value != "0" => notes.push(format!("{name}: exitcodes = {} is not imported; only 0 is a success", entry.value)),
                 "exitcodes" => {}
                 key if key.starts_with("stdout_") || key.starts_with("stderr_") || key == "redirect_stderr" => logs.push(key),
                 key if KNOWN.contains(&key) => {}
-                key => notes.push(format!("{name}: {key} = {} is not taken over", entry.value)),
+                key => notes.push(format!("{name}: {key} = {} is not imported", entry.value)),
             }
         }
         if !logs.is_empty() {
             notes.push(format!(
-                "{name}: {} not taken over; all output is in `ostler logs`",
+                "{name}: {} not imported; `ostler logs` has all output",
                 logs.join(", ")
             ));
         }
@@ -238,7 +240,7 @@ impl Program<'_> {
     fn number(&self, key: &str) -> Result<Option<u64>, Problem> {
         let Some(entry) = self.section.get(key) else { return Ok(None) };
         entry.value.parse().map(Some).map_err(|_| {
-            self.description(entry, &format!("{key} is a whole number that is not negative"))
+            self.description(entry, &format!("{key} must be a whole number that is not negative"))
         })
     }
 

@@ -1,4 +1,4 @@
-//! The form of supervisord.conf: sections, `key = value`, lines that go on when indented, comments.
+//! The syntax of supervisord.conf: sections, `key = value`, indented continuation lines, comments.
 
 use super::Source;
 use crate::problem::Problem;
@@ -36,13 +36,13 @@ pub(super) fn sections(source: &Source<'_>) -> Result<Vec<Section>, Problem> {
                     number,
                     None,
                     "the bracket is not closed",
-                    "a ] is missing at the end of this line",
+                    "add ] at the end of this line",
                 ));
             };
             let name = name.trim().to_owned();
             if let Some(first) = sections.iter().find(|section| section.name == name) {
-                let description = format!("[{name}] is here for the second time");
-                let hint = format!("the first one is in line {}", first.line);
+                let description = format!("[{name}] is defined twice");
+                let hint = format!("first defined on line {}", first.line);
                 return Err(source.wrong(number, None, &description, &hint));
             }
             sections.push(Section { name, line: number, entries: Vec::new() });
@@ -52,7 +52,7 @@ pub(super) fn sections(source: &Source<'_>) -> Result<Vec<Section>, Problem> {
             return Err(source.wrong(
                 number,
                 None,
-                "this stands before any section",
+                "this line is outside of any section",
                 "write [program:NAME] above it",
             ));
         };
@@ -67,8 +67,8 @@ pub(super) fn sections(source: &Source<'_>) -> Result<Vec<Section>, Problem> {
             return Err(source.wrong(
                 number,
                 None,
-                "this line is not key = value",
-                "a value that goes on is indented",
+                "expected key = value",
+                "indent a line that continues a value",
             ));
         };
         let (key, value) = (key.trim().to_lowercase(), value.trim().to_owned());
@@ -78,7 +78,7 @@ pub(super) fn sections(source: &Source<'_>) -> Result<Vec<Section>, Problem> {
     Ok(sections)
 }
 
-/// `;` and `#` at the beginning, and `;` after a blank.
+/// `;` and `#` at the beginning of a line, and `;` after a space.
 fn without_comment(line: &str) -> &str {
     if line.starts_with([';', '#']) || line.trim_start().starts_with([';', '#']) {
         return "";

@@ -1,6 +1,6 @@
-//! Values of supervisord.conf: `%(name)s` put in, lists of variables taken apart.
+//! Values of supervisord.conf: expands `%(name)s`, and splits lists of variables.
 
-/// What `%(…)s` may name.
+/// The names that `%(…)s` may use.
 pub struct Names<'a> {
     pub here: &'a str,
     pub program: &'a str,
@@ -13,9 +13,9 @@ const END: char = '\u{2}';
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Expanded {
-    /// A variable of the environment stands between `BEGIN` and `END`.
+    /// Each environment variable is enclosed in `BEGIN` and `END`.
     pub text: String,
-    /// Variables that only a shell can put in.
+    /// Variables that only a shell can insert.
     pub asks_for: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ pub fn expand(value: &str, names: &Names<'_>) -> Result<Expanded, String> {
             rest = after;
             continue;
         }
-        let wrong = || format!("a % stands alone in {value:?}: it is written %%");
+        let wrong = || format!("single % in {value:?}: write %%");
         let (name, after) =
             after.strip_prefix('(').and_then(|after| after.split_once(')')).ok_or_else(wrong)?;
         let end = after.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
@@ -50,7 +50,7 @@ pub fn expand(value: &str, names: &Names<'_>) -> Result<Expanded, String> {
                     asks_for.push(variable.to_owned());
                     format!("{BEGIN}{variable}{END}")
                 }
-                _ => return Err(format!("%({name})s is not known here")),
+                _ => return Err(format!("%({name})s is not known")),
             },
         };
         let fill = if width.starts_with('0') { '0' } else { ' ' };
@@ -67,7 +67,7 @@ fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A word for the shell: it puts in what is asked for, and leaves all else as it is.
+/// Quotes a word for the shell, so that the shell inserts only the marked variables.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@,+%".contains(c);
     let literal = |text: &str| {
@@ -87,7 +87,7 @@ pub fn shell_word(word: &str) -> String {
     if shell.is_empty() { "''".to_owned() } else { shell }
 }
 
-/// `A="1",B=2`; newlines may stand between.
+/// `A="1",B=2`; newlines may separate the entries.
 pub fn variables(value: &str) -> Option<Vec<(String, String)>> {
     let mut found = Vec::new();
     let mut rest = value.trim();

@@ -1,11 +1,11 @@
-//! Values of the kind that is expected, or what is wrong with them.
+//! Reads values of an expected type, and reports errors.
 
 use super::{Json, Node, Object};
 use crate::findings::Findings;
 use crate::problem::nearest;
 use std::ops::{Range, RangeInclusive};
 
-/// What an object looks like.
+/// An example of each object.
 const EXAMPLES: &[(&str, &str)] = &[
     ("protocol", "{ \"version\": \"1.0\" }"),
     ("capabilities", "{ \"resources\": { \"env\": [\"TOKEN\"] } }"),
@@ -35,13 +35,13 @@ pub(crate) fn object<'n>(
     None
 }
 
-/// The whole of a file.
+/// The file's top-level object.
 pub(crate) fn file<'n>(findings: &mut Findings<'_>, node: &'n Node) -> Option<&'n Object> {
     if let Json::Object(object) = &node.json {
         return Some(object);
     }
     let description = format!("the file must be an object, not {}", node.kind());
-    findings.add(node.span.clone(), description, "it begins with { and ends with }");
+    findings.add(node.span.clone(), description, "the file must begin with { and end with }");
     None
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn list<'n>(
     None
 }
 
-/// A list of text, each with its place. What is no text is told and left out.
+/// A list of strings with their positions. Any other element is reported and skipped.
 pub(crate) fn texts<'n>(
     findings: &mut Findings<'_>,
     node: &'n Node,
@@ -105,7 +105,7 @@ pub(crate) fn texts<'n>(
     Some(found)
 }
 
-/// `right` says what would be.
+/// `right` is the hint for a wrong value.
 pub(crate) fn number(
     findings: &mut Findings<'_>,
     node: &Node,
@@ -117,7 +117,7 @@ pub(crate) fn number(
     }
     let hint = match &node.json {
         Json::Text(text) if text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
-            format!("take the quotes off: {}", text.trim())
+            format!("remove the quotes: {}", text.trim())
         }
         _ => right.to_owned(),
     };
@@ -133,7 +133,7 @@ pub(crate) fn whole(
     range: RangeInclusive<u64>,
     right: &str,
 ) -> Option<u64> {
-    /// Beyond it not every whole number is one of these.
+    /// Above this, a float cannot represent every whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let floating = number(findings, node, what, right)?;
     let exact = match &node.json {
@@ -158,7 +158,7 @@ pub(crate) fn whole(
     None
 }
 
-/// Tells of keys that are not among the known ones.
+/// Reports unknown keys.
 pub(crate) fn known(findings: &mut Findings<'_>, object: &Object, known: &[&str], which: Unknown) {
     for (key, _) in &object.entries {
         if known.contains(&key.name.as_str()) {
@@ -168,30 +168,29 @@ pub(crate) fn known(findings: &mut Findings<'_>, object: &Object, known: &[&str]
         let near = nearest(&key.name, known.iter().copied().filter(|_| is_shown));
         let hint = match (near, which) {
             (Some(word), _) => format!("did you mean {word:?}?"),
-            (None, Unknown::Wrong) => format!("known here: {}", known.join(", ")),
+            (None, Unknown::Wrong) => format!("known keys: {}", known.join(", ")),
             (None, Unknown::Ignored) => continue,
             (None, Unknown::Warned) => {
-                let description =
-                    format!("{:?} is not known here, and nothing is done for it", key.name);
+                let description = format!("{:?} is not a known key and is ignored", key.name);
                 findings.warn(
                     key.span.clone(),
                     description,
-                    format!("known here: {}", known.join(", ")),
+                    format!("known keys: {}", known.join(", ")),
                 );
                 continue;
             }
         };
-        let description = format!("{:?} is not a key that is known here", key.name);
+        let description = format!("{:?} is not a known key", key.name);
         findings.add(key.span.clone(), description, hint);
     }
 }
 
-/// What a key is that nobody knows.
+/// How an unknown key is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
     Wrong,
-    /// It belongs to somebody else, unless it looks like one of ours.
+    /// The key belongs to another program. It is an error only if it is similar to one of ours.
     Ignored,
-    /// The same, and whoever wrote it may rely on it: they are told that nobody here knows it.
+    /// Like `Ignored`, but with a warning, because the author may rely on the key.
     Warned,
 }

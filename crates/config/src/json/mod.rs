@@ -1,4 +1,4 @@
-//! JSON whose every value knows where in the file it stands.
+//! JSON values with their positions in the file.
 
 mod fields;
 mod read;
@@ -32,10 +32,10 @@ pub(crate) struct Key {
     pub name: String,
 }
 
-/// In the order of the file.
+/// Entries in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Object {
-    /// Of its first brace: where something is missing.
+    /// The position of `{`, where a missing key is reported.
     pub begin: Range<usize>,
     pub entries: Vec<(Key, Node)>,
 }
@@ -68,7 +68,7 @@ impl Node {
         }
     }
 
-    /// What it is, in plain words.
+    /// The name of its type, for messages.
     pub fn kind(&self) -> &'static str {
         match &self.json {
             Json::Null => "null",

@@ -1,4 +1,4 @@
-//! From text to values. The first break ends it, because what follows is often only its echo.
+//! A JSON parser with positions. It stops at the first error, because later errors are often consequences of it.
 
 use super::syntax_error;
 use super::{Json, Key, Node, Object};
@@ -7,10 +7,10 @@ use serde_json::Number;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// More is nobody's configuration, and each level takes its part of the stack.
+/// No configuration is deeper, and each level needs stack space.
 const DEPTH_MOST: usize = 64;
 
-/// Where it breaks, what is wrong, and what would be right.
+/// The position of an error, its description, and a hint.
 #[derive(Debug)]
 pub(super) struct SyntaxError {
     pub span: Range<usize>,
@@ -39,7 +39,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    /// Keys that are there for the second time.
+    /// Keys that are defined twice.
     twice: Vec<(Range<usize>, String, String)>,
 }
 
@@ -73,14 +73,14 @@ impl<'a> Reader<'a> {
     fn file(&mut self) -> Outcome<Node> {
         self.blank();
         if self.rest().is_empty() {
-            return self.broken("there is nothing in this file", "it begins with {");
+            return self.broken("the file is empty", "write a JSON object: { … }");
         }
         let node = self.value()?;
         self.blank();
         if self.rest().is_empty() {
             return Ok(node);
         }
-        self.unexpected("the file should end here", "it is one object: { … }")
+        self.unexpected("expected the end of the file", "the file must be one object: { … }")
     }
 
     fn value(&mut self) -> Outcome<Node> {
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
 
     fn nested(&mut self, read: fn(&mut Self) -> Outcome<Json>) -> Outcome<Json> {
         if self.depth == DEPTH_MOST {
-            let hint = format!("at most {DEPTH_MOST} levels are read");
+            let hint = format!("at most {DEPTH_MOST} levels are allowed");
             return self.broken("this is nested too deeply", &hint);
         }
         self.depth += 1;
@@ -128,17 +128,17 @@ impl<'a> Reader<'a> {
             match self.peek() {
                 Some(']') if list.is_empty() => break,
                 Some(']') => return self.comma_too_many(),
-                None => return self.unclosed(begin, "the list is not closed", "a ] is missing"),
+                None => return self.unclosed(begin, "the list is not closed", "add ]"),
                 Some(_) => list.push(self.value()?),
             }
             self.blank();
             match self.peek() {
                 Some(',') => self.at += 1,
                 Some(']') => break,
-                None => return self.unclosed(begin, "the list is not closed", "a ] is missing"),
+                None => return self.unclosed(begin, "the list is not closed", "add ]"),
                 Some(_) => {
                     return self
-                        .unexpected("a comma is missing before this", "or the ] of the list");
+                        .unexpected("a comma is missing before this", "or ] to close the list");
                 }
             }
         }
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
             match self.peek() {
                 Some('}') if object.entries.is_empty() => break,
                 Some('}') => return self.comma_too_many(),
-                None => return self.unclosed(begin, "the object is not closed", "a } is missing"),
+                None => return self.unclosed(begin, "the object is not closed", "add }"),
                 Some('"') => {}
                 Some(_) => return Err(syntax_error::no_key(self.text, self.at)),
             }
@@ -178,10 +178,10 @@ impl<'a> Reader<'a> {
             match self.peek() {
                 Some(',') => self.at += 1,
                 Some('}') => break,
-                None => return self.unclosed(begin, "the object is not closed", "a } is missing"),
+                None => return self.unclosed(begin, "the object is not closed", "add }"),
                 Some(_) => {
                     return self
-                        .unexpected("a comma is missing before this", "or the } of the object");
+                        .unexpected("a comma is missing before this", "or } to close the object");
                 }
             }
         }
@@ -190,20 +190,20 @@ impl<'a> Reader<'a> {
     }
 
     fn is_twice(&mut self, key: &Key, first: usize) {
-        // More is not shown, and each counts the lines above it.
+        // More are not shown, and each one counts the lines above it.
         if self.twice.len() > 100 {
             return;
         }
         let line = self.text[..first].bytes().filter(|byte| *byte == b'\n').count() + 1;
-        let description = format!("{:?} is here for the second time", key.name);
-        let hint = format!("the first one is in line {line}; keep one of them");
+        let description = format!("{:?} is defined twice", key.name);
+        let hint = format!("first defined on line {line}; remove one of them");
         self.twice.push((key.span.clone(), description, hint));
     }
 
-    /// At the bracket that closes; the comma is before it.
+    /// Reports the comma before the closing bracket.
     fn comma_too_many<T>(&mut self) -> Outcome<T> {
         self.at = self.text[..self.at].rfind(',').unwrap_or(self.at);
-        self.broken("there is a comma too many", "JSON has none before a closing bracket")
+        self.broken("extra comma", "JSON has no comma before a closing bracket")
     }
 
     fn unclosed<T>(&self, begin: usize, description: &str, hint: &str) -> Outcome<T> {
@@ -284,12 +284,12 @@ impl<'a> Reader<'a> {
         };
         char::from_u32(code).ok_or_else(|| SyntaxError {
             span: begin..self.at,
-            description: "this is half of a character".to_owned(),
-            hint: "the other half, another \\u…, is missing; or write the character itself".into(),
+            description: "incomplete surrogate pair".to_owned(),
+            hint: "add the second \\u… escape, or write the character itself".into(),
         })
     }
 
-    /// `\u` and its four digits.
+    /// The four digits after `\u`.
     fn four(&mut self) -> Outcome<u32> {
         let digits = self.text.get(self.at + 2..self.at + 6);
         let code = digits
@@ -302,8 +302,8 @@ impl<'a> Reader<'a> {
             }
             None => Err(SyntaxError {
                 span: self.at..self.at + 2,
-                description: "this escape is too short".to_owned(),
-                hint: "write it as \\u00e9, with four digits".to_owned(),
+                description: "the escape is too short".to_owned(),
+                hint: "write \\u and four digits, for example \\u00e9".to_owned(),
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! `[patrol]`: a town, who is watched in it, and who is asked about them.
+//! `[patrol]`: the watched agents, and the triage command.
 
 mod parse;
 mod resolve;

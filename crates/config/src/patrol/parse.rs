@@ -1,4 +1,4 @@
-//! Reading `[patrol]`, key by key.
+//! Parses `[patrol]`, key by key.
 
 use super::tables::{PatrolTable, WatchKeys, WatchTable};
 use crate::findings::Findings;
@@ -13,7 +13,7 @@ pub(crate) fn parse(findings: &mut Findings<'_>, value: Spanned<DeValue<'_>>) ->
     let mut patrol = PatrolTable::default();
     let span = value.span();
     let DeValue::Table(table) = value.into_inner() else {
-        findings.add(span, "patrol is a table", "write [patrol], and its keys under it");
+        findings.add(span, "patrol must be a table", "write [patrol], and its keys below it");
         return patrol;
     };
     let mut rest = DeTable::new();
@@ -37,8 +37,8 @@ fn agents(
 ) -> BTreeMap<Located<String>, WatchTable> {
     let span = value.span();
     let DeValue::Table(agents) = value.into_inner() else {
-        let hint = format!("write [{header}.NAME] above each agent's keys");
-        findings.add(span, format!("{header} is a table of agents"), hint);
+        let hint = format!("write [{header}.NAME] above the keys of each agent");
+        findings.add(span, format!("{header} must be a table of agents"), hint);
         return BTreeMap::new();
     };
     let mut found = BTreeMap::new();
@@ -50,12 +50,12 @@ fn agents(
     found
 }
 
-/// Its own keys, and those of any unit.
+/// Reads the keys of an agent and the keys of its unit.
 fn agent(findings: &mut Findings<'_>, value: Spanned<DeValue<'_>>, header: &str) -> WatchTable {
     let span = value.span();
     let DeValue::Table(table) = value.into_inner() else {
-        let hint = format!("write [{header}], and its keys under it");
-        findings.add(span, format!("{header} is a table"), hint);
+        let hint = format!("write [{header}], and its keys below it");
+        findings.add(span, format!("{header} must be a table"), hint);
         return WatchTable::default();
     };
     let (mut own, mut unit) = (DeTable::new(), DeTable::new());

@@ -1,4 +1,4 @@
-//! From the words of `[patrol]` to what is watched, and the units that are.
+//! Resolves `[patrol]` to the watched agents and their units.
 
 use super::tables::{LadderTable, PatrolTable, TriageTable, WatchKeys, WatchTable};
 use crate::environment::INHERITED;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The unit that is ourselves on patrol.
+/// The unit that runs the patrol.
 pub(crate) const PATROL: &str = "patrol";
 const DEACON: &str = "deacon";
 const DEACON_SESSION: &str = "hq-deacon";
@@ -21,11 +21,11 @@ const SECOND: u64 = 1_000;
 const MINUTE: u64 = 60 * SECOND;
 const TICK_LEAST: u64 = 100;
 
-/// What tmux itself is told by.
+/// Variables that configure tmux itself.
 const TMUX_VARIABLES: [&str; 2] = ["TMUX_TMPDIR", "TERM"];
 
 impl Reader<'_> {
-    /// What is watched, and the tables of the units that are.
+    /// Returns the patrol's specification, and the unit tables of its agents.
     pub fn patrol(
         &mut self,
         table: &PatrolTable,
@@ -37,15 +37,15 @@ impl Reader<'_> {
         if !root.is_dir() {
             let first = table.watch.keys().chain(table.worker.keys()).next();
             let span = keys.root.as_ref().map(Located::span).or_else(|| first.map(Located::span));
-            let description = format!("the town {} is not a folder", root.display());
-            let hint = format!("make it: mkdir -p {}", root.display());
+            let description = format!("the root {} is not a folder", root.display());
+            let hint = format!("create it: mkdir -p {}", root.display());
             self.findings.add(span.unwrap_or(0..0), description, hint);
-            // Told once, and not of each agent.
+            // Report this once, not for each agent.
             root = PathBuf::from("/");
         }
         let tick_ms = keys.tick.as_ref().map_or(3 * MINUTE, |tick| tick.0);
         if let Some(tick) = keys.tick.as_ref().filter(|tick| tick.0 < TICK_LEAST) {
-            self.findings.add(tick.span(), "a tick is at least 100ms", "the usual is \"3m\"");
+            self.findings.add(tick.span(), "tick must be at least 100ms", "\"3m\" is usual");
         }
         let mut agents = Vec::new();
         let mut units = Vec::new();
@@ -58,13 +58,13 @@ impl Reader<'_> {
             units.push((name, unit));
         }
         if agents.is_empty() && table.worker.is_empty() {
-            let hint = "write [patrol.watch.NAME], and a command under it";
+            let hint = "write [patrol.watch.NAME] with a command";
             let at = keys
                 .root
                 .as_ref()
                 .map(Located::span)
                 .or_else(|| keys.tick.as_ref().map(Located::span));
-            self.findings.add(at.unwrap_or(0..0), "nobody is watched by [patrol]", hint);
+            self.findings.add(at.unwrap_or(0..0), "[patrol] watches no agent", hint);
         }
         let triage = keys
             .triage
@@ -85,19 +85,19 @@ impl Reader<'_> {
         (spec, units)
     }
 
-    /// An agent is a unit: nobody else has its name.
+    /// An agent is a unit, so no other unit may have its name.
     pub fn no_double(
         &mut self,
         name: &Located<String>,
         units: &BTreeMap<Located<String>, UnitTable>,
     ) {
         if units.keys().any(|other| other.as_str() == name.as_str()) {
-            let description = format!("{:?} is a unit and an agent that is watched", name.as_str());
-            self.findings.add(name.span(), description, "call one of them something else");
+            let description = format!("{:?} is both a unit and a watched agent", name.as_str());
+            self.findings.add(name.span(), description, "rename one of them");
         }
     }
 
-    /// Those that are named, and of each worker one for every rig.
+    /// The named agents, and one agent per worker and rig.
     fn everybody(&mut self, table: &PatrolTable) -> Vec<(Located<String>, WatchTable)> {
         let mut all: Vec<(Located<String>, WatchTable)> =
             table.watch.iter().map(|(name, watch)| (name.clone(), watch.clone())).collect();
@@ -106,7 +106,7 @@ impl Reader<'_> {
             && let Some((role, _)) = table.worker.iter().next()
         {
             let hint = "write rigs = [\"name\"] under [patrol]";
-            self.findings.add(role.span(), "workers are for rigs, and there is none", hint);
+            self.findings.add(role.span(), "[patrol.worker] needs rigs, but there are none", hint);
         }
         for rig in rigs {
             for (role, worker) in &table.worker {
@@ -131,14 +131,14 @@ impl Reader<'_> {
     ) -> (WatchSpec, UnitTable) {
         let WatchTable { keys, mut unit } = watch;
         if name.as_str() == PATROL {
-            let hint = "the patrol itself is a unit of that name; call the agent something else";
-            self.findings.add(name.span(), "an agent cannot be called \"patrol\"", hint);
+            let hint = "the patrol itself is a unit with that name; rename the agent";
+            self.findings.add(name.span(), "an agent cannot be named \"patrol\"", hint);
         }
-        let decides = "the patrol decides when an agent is started again: take it out, or make it a unit under [units]";
+        let decides = "the patrol decides when an agent is restarted; remove the key, or declare the agent under [units]";
         if unit.restart.is_some() || unit.preset.is_some() || unit.schedule.is_some() {
             self.findings.add(
                 name.span(),
-                "an agent has no restart, preset or schedule of its own",
+                "restart, preset and schedule are not allowed for a watched agent",
                 decides,
             );
         }
@@ -150,7 +150,7 @@ impl Reader<'_> {
         let session =
             unit.session.get_or_insert_with(|| Located::new(name.span(), Text(usual))).0.clone();
         let (stale_ms, very_stale_ms) = self.staleness(&keys);
-        // By the document, and by what agents write since.
+        // The first path is defined by Gas Town; agents write the other one.
         let beside = if name.as_str() == DEACON {
             "deacon/heartbeat.json".to_owned()
         } else {
@@ -175,8 +175,8 @@ impl Reader<'_> {
             None | Some(BackendWord::Tmux) => unit.backend = Some(BackendWord::Tmux),
             Some(BackendWord::Pty) => unit.session = None,
             Some(BackendWord::Pipe | BackendWord::Container) => {
-                let hint = "leave backend out, or write \"pty\"";
-                self.findings.add(name.span(), "an agent that is watched has a terminal", hint);
+                let hint = "remove backend, or write \"pty\"";
+                self.findings.add(name.span(), "a watched agent needs a terminal", hint);
                 unit.backend = Some(BackendWord::Tmux);
             }
         }
@@ -203,12 +203,8 @@ impl Reader<'_> {
         let usual = (15 * MINUTE).max(stale_ms.saturating_mul(3));
         let very_stale_ms = keys.very_stale.as_ref().map_or(usual, |very| very.0);
         if let Some(very) = keys.very_stale.as_ref().filter(|very| very.0 <= stale_ms) {
-            let description = "very_stale is not longer than stale";
-            self.findings.add(
-                very.span(),
-                description,
-                "the usual is three times as long: 5m and 15m",
-            );
+            let description = "very_stale must be longer than stale";
+            self.findings.add(very.span(), description, "three times stale is usual: 5m and 15m");
         }
         (stale_ms, very_stale_ms)
     }
@@ -221,7 +217,7 @@ impl Reader<'_> {
         agents: &[WatchSpec],
     ) -> Option<TriageSpec> {
         let Some(command) = &table.command else {
-            let hint = "add command = [\"program\", \"argument\"], or take [patrol.triage] out";
+            let hint = "add command = [\"program\", \"argument\"], or remove [patrol.triage]";
             self.findings.add(span, "triage has no command", hint);
             return None;
         };
@@ -230,8 +226,8 @@ impl Reader<'_> {
             (&table.session, agents.iter().find(|agent| agent.session == session))
         {
             let description =
-                format!("triage cannot be in the session of {:?}, which it judges", agent.name);
-            self.findings.add(at.span(), description, format!("the usual is {BOOT_SESSION:?}"));
+                format!("triage cannot use the session of {:?}, which it judges", agent.name);
+            self.findings.add(at.span(), description, format!("{BOOT_SESSION:?} is usual"));
         }
         Some(TriageSpec {
             argv: command.argv(),
@@ -248,7 +244,7 @@ impl Reader<'_> {
         Some(std::path::absolute(home).unwrap_or_else(|_| home.clone()))
     }
 
-    /// Ourselves, in the unit's place.
+    /// The unit that runs this program as the patrol.
     pub fn patrolling(&mut self) -> UnitSpec {
         let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("ostler"));
         let words = [own.display().to_string(), PATROL.to_owned(), "run".to_owned()];
@@ -299,7 +295,7 @@ fn policy(table: &LadderTable) -> PatrolPolicy {
     policy
 }
 
-/// `{rig}` stands for its name, wherever text is.
+/// Replaces `{rig}` in every string.
 fn in_rig(worker: &WatchTable, rig: &str) -> WatchTable {
     let put = |text: &mut Text| text.0 = text.0.replace("{rig}", rig);
     let mut watch = worker.clone();

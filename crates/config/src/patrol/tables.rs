@@ -1,4 +1,4 @@
-//! The shape of `[patrol]`.
+//! The tables of `[patrol]`.
 
 use crate::file::{LimitTable, UnitTable};
 use crate::located::Located;
@@ -8,16 +8,16 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The watchdog chain.
+/// The watchdog for agents in terminals.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PatrolTable {
     #[schemars(flatten)]
     pub keys: PatrolKeys,
-    /// Agents that are watched, by name. Each is a unit: any key of a unit may be beside those here.
+    /// Watched agents, by name. Each agent is a unit, so any key of a unit is allowed in addition.
     #[schemars(with = "BTreeMap<String, WatchTable>")]
     pub watch: BTreeMap<Located<String>, WatchTable>,
-    /// Agents of which there is one for each rig, by their role. `{rig}` stands for its name.
+    /// Agents that exist once for each entry of rigs, by role; `{rig}` stands for the name of the entry.
     #[schemars(with = "BTreeMap<String, WatchTable>")]
     pub worker: BTreeMap<Located<String>, WatchTable>,
 }
@@ -25,86 +25,88 @@ pub struct PatrolTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PatrolKeys {
-    /// The town: its state files are below it.
+    /// Root folder; state files are stored below it.
     pub root: Option<Located<Text>>,
-    /// How often everybody is looked at; by default 3m.
+    /// Time between two inspections of all agents; default 3m, at least 100ms.
     pub tick: Option<Located<Duration>>,
-    /// The tmux server of all agents: "default", a name or a path; by default one of our own.
+    /// tmux server for all agents: "default", a name or a path; default: the daemon's own server.
     pub tmux: Option<Located<Text>>,
-    /// Names of rigs: each has one of every worker.
+    /// Names of projects; each project gets one agent for every [patrol.worker.ROLE].
     pub rigs: Option<Vec<Located<Text>>>,
-    /// Whose mailbox a person reads; by default overseer.
+    /// Mailbox of the human operator; default overseer.
     pub overseer: Option<Text>,
-    /// A command that is told when a person is needed, and when no longer.
+    /// Command to run when a person is needed, and again when no longer.
     pub on_escalation: Option<Command>,
-    /// A command that is asked what to do when a signal tripped.
+    /// Command that may change a decision of the rules to wake, interrupt or restart an agent, or to call a person.
     pub triage: Option<Located<TriageTable>>,
-    /// How patient each step is.
+    /// Delays and thresholds of the steps nudge, wake, interrupt, restart.
     pub ladder: Option<Located<LadderTable>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TriageTable {
-    /// It gets the observation as JSON on its standard input, and answers a decision as JSON.
+    /// The command; it reads an observation as JSON from standard input and writes a decision as JSON.
     pub command: Option<Command>,
-    /// The folder it is started in; by default the town's.
+    /// Working directory; default: root.
     pub cwd: Option<Text>,
-    /// The name it has among the runs; by default gt-boot.
+    /// Session name of its runs; default gt-boot.
     pub session: Option<Located<Text>>,
-    /// How long it may take; by default 60s.
+    /// Maximum duration of the command; default 60s.
     pub timeout: Option<Duration>,
-    /// How long it is not asked about the same agent again; by default 2m.
+    /// Minimum time between two calls about the same agent; default 2m.
     pub cooldown: Option<Duration>,
-    /// How often it may be asked in a day; by default 50.
+    /// Maximum number of calls in a day; default 50.
     pub daily_budget: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LadderTable {
-    /// A session younger than this is given time; by default 5m.
+    /// Leave a session alone for this time after its start; default 5m.
     pub grace: Option<Duration>,
-    /// How long an agent has to show progress after a nudge.
+    /// Time after a nudge in which the agent must show progress; default 2m.
     pub nudge: Option<Duration>,
-    /// After it was woken with Escape.
+    /// Time after a wake (Escape) in which the agent must show progress; default 2m.
     pub wake: Option<Duration>,
-    /// After it was interrupted.
+    /// Time after an interrupt in which the agent must show progress; default 2m.
     pub interrupt: Option<Duration>,
-    /// Between two restarts of one agent.
+    /// Minimum time between two restarts of one agent; default 5m.
     pub restart: Option<Duration>,
-    /// Output, a changed screen or work of its processes within this time is progress; by default 5m.
+    /// Output, a changed screen or CPU use within this time counts as progress; default 5m.
     pub progress: Option<Duration>,
-    /// An agent whose screen says that it works is not woken before it has shown nothing new for so long; by default 30m.
+    /// While its screen says that an agent works, wait this long for new output before waking it; default 30m.
     pub thinking: Option<Duration>,
-    /// After so many nudges that an agent took without doing its work, a person is told; by default 4.
+    /// Notify a person after this many nudges that an agent accepted without doing its work; default 4.
     pub nudges: Option<u32>,
-    /// An agent is told to go on when its usage limit is over; by default true.
+    /// Tell an agent to continue when its usage limit is over; default true.
     pub after_limit: Option<bool>,
-    /// From how much of a processor on it works, in percent above its own noise; by default 1.
+    /// CPU use, in percent of one CPU above its own noise, from which an agent counts as working; default 1.
     pub busy_cpu: Option<f64>,
-    /// So many sessions dead within so long are one event; by default 3 in 30s.
+    /// This many sessions that die within this window are handled as one event; default 3 in 30s.
     pub mass_death: Option<LimitTable>,
-    /// A crash loop is forgotten after this; by default 1h.
+    /// Forget a crash loop after this time; default 1h.
     pub crash_loop_decay: Option<Duration>,
 }
 
-/// What is said of an agent beside what is said of any unit.
+/// Keys of a watched agent, in addition to the keys of a unit.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WatchKeys {
-    /// The file that it writes to show that it lives; below the root.
+    /// File that the agent writes as its heartbeat; relative to root.
     pub heartbeat: Option<Text>,
-    /// An older heartbeat is stale; by default 5m.
+    /// Age after which the heartbeat is stale; default 5m.
     pub stale: Option<Located<Duration>>,
-    /// A much older one; by default 15m. It must be longer than the agent ever sleeps.
+    /// Age after which the heartbeat is very stale; default 15m, or three times stale if that is longer.
+    /// It must be longer than the agent ever sleeps.
     pub very_stale: Option<Located<Duration>>,
-    /// Asked whether there is work for it: 0 is yes, 1 is no.
+    /// Command that reports whether the agent has work: exit code 0 is yes, 1 is no.
     pub work: Option<Command>,
-    /// Programs of which one must be among its processes, or the agent is dead though its session lives.
+    /// Program names; if none of them is among its processes, the agent is dead although its session lives.
     pub process: Option<Vec<Text>>,
-    /// By default its name.
+    /// Role of the agent; default: its name.
     pub role: Option<Text>,
+    /// Project of the agent.
     pub rig: Option<Text>,
 }
 

@@ -1,15 +1,15 @@
-//! Whatever an app may be told.
+//! Values of an app's configuration.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Any value of TOML, as JSON. A date is text there.
+/// Any TOML value, as JSON. A date becomes a string.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnyValue(pub Value);
 
-/// How the parser hands on a date.
+/// The parser's name for a date.
 const DATE: &str = "$__toml_private_datetime";
 
 fn plain(value: &mut Value) {

@@ -1,4 +1,4 @@
-//! One word out of a few.
+//! A value out of a fixed set of words.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// In the words of serde, so that one place makes them plain.
+/// Uses serde's form, so that `shape_error` handles both.
 fn unknown(text: &str, known: impl Iterator<Item = String>) -> String {
     let known: Vec<String> = known.collect();
     format!("unknown variant `{text}`, expected one of {}", known.join(", "))
@@ -73,7 +73,7 @@ choice!(PresetWord {
     "gastown" => Gastown,
 });
 
-/// `TERM` or `SIGTERM`: a signal that a program may be asked to end with.
+/// A stop signal: `TERM` or `SIGTERM`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalName(pub i32);
 

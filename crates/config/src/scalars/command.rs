@@ -11,7 +11,7 @@ pub enum Command {
     Shell(String),
 }
 
-/// What the shell does itself; there is no program to become.
+/// Shell builtins and keywords, which `exec` cannot start.
 const SHELL_OWN: &[&str] = &[
     ".", ":", "alias", "cd", "eval", "exec", "exit", "export", "if", "for", "case", "while",
     "until", "set", "source", "trap", "ulimit", "umask", "unset", "!", "{",
@@ -22,14 +22,14 @@ impl Command {
         match self {
             Command::Words(words) => words.clone(),
             Command::Shell(text) => {
-                // A shell that becomes the program leaves no process in between.
+                // `exec` avoids a shell process between Ostler and the program.
                 let line = if is_one_program(text) { format!("exec {text}") } else { text.clone() };
                 vec!["/bin/sh".to_owned(), "-c".to_owned(), line]
             }
         }
     }
 
-    /// Each of its words changed.
+    /// Applies `change` to each word.
     pub(crate) fn with(&self, change: impl Fn(&str) -> String) -> Self {
         match self {
             Command::Words(words) => {
@@ -49,17 +49,17 @@ impl Command {
         };
         if is_empty {
             return Err(
-                "this command is empty; name the program first: [\"program\", \"argument\"]",
+                "the command is empty; write the program first: [\"program\", \"argument\"]",
             );
         }
         if has_nul {
-            return Err("a command cannot hold a NUL character; take the \\u0000 out");
+            return Err("a command cannot contain a NUL character; remove \\u0000");
         }
         Ok(())
     }
 }
 
-/// Whether the line does nothing but start one program.
+/// Whether the line only starts one program.
 pub(crate) fn is_one_program(line: &str) -> bool {
     let first = line.split_whitespace().next().unwrap_or_default();
     let assigns = first.split_once('=').is_some_and(|(name, _)| {

@@ -5,10 +5,11 @@ use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Milliseconds. A bare number is not a duration: of what?
+/// Returns milliseconds. A number without a unit is an error.
 pub fn parse_duration(text: &str) -> Result<u64, String> {
-    let wrong =
-        || format!("{text:?} is not a duration; write it as 500ms, 30s, 10m or 1h30m (0 is off)");
+    let wrong = || {
+        format!("{text:?} is not a duration; write it as 500ms, 30s, 10m or 1h30m (0 disables it)")
+    };
     if text.trim() == "0" {
         return Ok(0);
     }
@@ -46,13 +47,13 @@ impl JsonSchema for Duration {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "500ms, 30s, 10m, 1h30m; 0 is off",
+            "description": "For example 500ms, 30s, 10m or 1h30m; 0 disables it",
             "examples": ["30s", "500ms", "1h30m", "0"]
         })
     }
 }
 
-/// A duration between TERM and KILL.
+/// The time between the stop signal and KILL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grace(pub u64);
 
@@ -61,7 +62,9 @@ impl<'de> Deserialize<'de> for Grace {
         let Duration(grace) = Duration::deserialize(deserializer)?;
         if grace > Limits::MAX_GRACE_MS {
             let most = Limits::MAX_GRACE_MS / 1_000;
-            return Err(D::Error::custom(format!("this grace is too long; it is at most {most}s")));
+            return Err(D::Error::custom(format!(
+                "this grace is too long; it must be at most {most}s"
+            )));
         }
         Ok(Grace(grace))
     }

@@ -1,5 +1,5 @@
-//! Values with a meaning of their own. Each is checked where it is read, so that what is wrong with it has its
-//! exact place. A message that says what would be right has it after a `; `.
+//! Checked values. Each type checks its value while it is read, so that an error has an exact position. A message may
+//! end with `; ` and a hint.
 
 mod app_config;
 mod choice;

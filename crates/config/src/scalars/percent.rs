@@ -1,4 +1,4 @@
-//! A share in percent.
+//! Percentages.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
@@ -6,12 +6,12 @@ use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// `20%`, `7.5%`, `0`, in hundredths of a percent.
+/// `20%`, `7.5%`, `0`; stored in hundredths of a percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percent(pub u32);
 
 fn parse(text: &str) -> Result<u32, String> {
-    let wrong = || format!("{text:?} is not a percentage; write it as 20% (0 is off)");
+    let wrong = || format!("{text:?} is not a percentage; write it as 20% (0 disables it)");
     let whole = text.trim();
     if whole == "0" {
         return Ok(0);
@@ -21,7 +21,7 @@ fn parse(text: &str) -> Result<u32, String> {
         && number.chars().all(|c| c.is_ascii_digit() || c == '.');
     let share: f64 = number.parse().ok().filter(|_| is_number).ok_or_else(wrong)?;
     if share > 100.0 {
-        return Err(format!("{text:?} is more than all of the time; it is at most 100%"));
+        return Err(format!("{text:?} is too large; it must be at most 100%"));
     }
     Ok((share * 100.0).round() as u32)
 }
@@ -52,7 +52,7 @@ impl JsonSchema for Percent {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "20%, 7.5%; 0 is off",
+            "description": "For example 20% or 7.5%; 0 disables it",
             "examples": ["20%", "7.5%", "0"]
         })
     }

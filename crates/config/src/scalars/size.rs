@@ -1,4 +1,4 @@
-//! How much memory.
+//! Sizes in bytes.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
@@ -20,9 +20,10 @@ const UNITS: &[(&str, u32)] = &[
 const LEAST: u64 = 1 << 20;
 const MOST: u64 = 1 << 50;
 
-/// Bytes; 0 is off. As the kernel counts: 1K is 1024.
+/// Returns bytes; 0 is off. 1K is 1024.
 pub fn parse_size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is not a size; write it as 512M, 1.5G or 256MiB (0 is off)");
+    let wrong =
+        || format!("{text:?} is not a size; write it as 512M, 1.5G or 256MiB (0 disables it)");
     let whole = text.trim();
     let unit = UNITS.iter().find_map(|(unit, shift)| Some((whole.strip_suffix(unit)?, *shift)));
     let (number, shift) = unit.unwrap_or((whole, 0));
@@ -33,11 +34,9 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     let bytes = number * (1_u64 << shift) as f64;
     match bytes {
         0.0 => Ok(0),
-        _ if bytes < LEAST as f64 => {
-            Err(format!("{text:?} is less than any program needs; it is at least 1M"))
-        }
+        _ if bytes < LEAST as f64 => Err(format!("{text:?} is too small; it must be at least 1M")),
         _ if bytes > MOST as f64 => {
-            Err(format!("{text:?} is more than there can be; leave it out for no limit"))
+            Err(format!("{text:?} is too large; remove the key for no limit"))
         }
         _ => Ok(bytes as u64),
     }
@@ -73,7 +72,7 @@ impl JsonSchema for Size {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "512M, 1.5G, 256MiB; 1K is 1024; 0 is off",
+            "description": "For example 512M, 1.5G or 256MiB; 1K is 1024; 0 disables it",
             "examples": ["512M", "1.5G", "256MiB", "0"]
         })
     }

@@ -1,4 +1,4 @@
-//! What may be said about the daemon itself.
+//! Values of `[supervisor]`.
 
 use crate::scalars::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// Where HTTP is spoken: on this machine alone; nowhere if it is empty.
+/// A loopback address for HTTP, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpListen(pub Option<SocketAddr>);
 
@@ -20,7 +20,7 @@ fn parse_listen(text: &str) -> Result<Option<SocketAddr>, String> {
         let port = text.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
         let port = port.unwrap_or(7420);
         return Err(format!(
-            "{text:?} is not an address; write it as 127.0.0.1:{port}, or \"\" for no HTTP"
+            "{text:?} is not an address; write it as 127.0.0.1:{port}, or \"\" to disable HTTP"
         ));
     };
     let is_own = match address.ip() {
@@ -29,7 +29,7 @@ fn parse_listen(text: &str) -> Result<Option<SocketAddr>, String> {
     };
     if !is_own {
         return Err(format!(
-            "{text:?} could be reached from other machines; write 127.0.0.1:{}, and let a proxy or ssh -L lead to it",
+            "{text:?} is reachable from other machines; write 127.0.0.1:{}, and use a proxy or ssh -L",
             address.port()
         ));
     }
@@ -68,7 +68,7 @@ impl JsonSchema for HttpListen {
     }
 }
 
-/// How long a claim on the runs lasts if it is not renewed.
+/// The lifetime of a lease that is not renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease(pub u64);
 
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for Lease {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Duration(lease) = Duration::deserialize(deserializer)?;
         if lease < LEASE_LEAST_MS {
-            return Err(D::Error::custom("this lease is too short; it is at least 100ms"));
+            return Err(D::Error::custom("this lease is too short; it must be at least 100ms"));
         }
         Ok(Lease(lease))
     }

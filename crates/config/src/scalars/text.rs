@@ -1,4 +1,4 @@
-//! Text that must be of some form.
+//! Strings that must have a certain form.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
@@ -52,7 +52,7 @@ macro_rules! text {
 }
 
 text!(
-    /// Anything a program can be given: all but NUL.
+    /// Any string without NUL.
     Text, "text in quotes", check_text, ""
 );
 text!(HttpUrl, "a URL in quotes", check_url, "http://127.0.0.1:8080/health");
@@ -64,12 +64,12 @@ text!(VariableName, "a variable's name in quotes", check_variable, "PORT");
 
 fn check_text(text: &str) -> Result<(), String> {
     if text.contains('\0') {
-        return Err("this cannot hold a NUL character; take the \\u0000 out".to_owned());
+        return Err("this cannot contain a NUL character; remove \\u0000".to_owned());
     }
     Ok(())
 }
 
-/// A port as it is written everywhere: digits, without a sign.
+/// A port: digits without a sign, and not 0.
 pub fn parse_port(text: &str) -> Option<u16> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|port| is_plain && *port > 0)
@@ -78,7 +78,7 @@ pub fn parse_port(text: &str) -> Option<u16> {
 fn check_url(url: &str) -> Result<(), String> {
     if url.starts_with("https://") {
         return Err(format!(
-            "{url:?} cannot be asked, because this version has no TLS; use http://, or exec with a program that can"
+            "{url:?} is not supported, because this version has no TLS; use http://, or exec with a program that supports it"
         ));
     }
     let Some(rest) = url.strip_prefix("http://") else {
@@ -92,7 +92,7 @@ fn check_url(url: &str) -> Result<(), String> {
     let is_plain = !url.chars().any(|c| c.is_control() || c == ' ');
     if host.is_empty() || host.starts_with(':') || !is_port_right || !is_plain {
         return Err(format!(
-            "{url:?} has no host and port that can be asked; write it as http://127.0.0.1:8080/health"
+            "{url:?} has no valid host and port; write it as http://127.0.0.1:8080/health"
         ));
     }
     Ok(())
@@ -112,7 +112,7 @@ fn check_pattern(pattern: &str) -> Result<(), String> {
     regex::Regex::new(pattern).map(drop).map_err(|error| {
         let description = error.to_string();
         let cause = description.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        format!("{pattern:?} is not a regular expression: {cause}; a literal ( [ * or ? needs a backslash before it, easiest inside '…'")
+        format!("{pattern:?} is not a regular expression: {cause}; write a backslash before a literal ( [ * or ?, most easily inside '…'")
     })
 }
 
@@ -132,14 +132,12 @@ fn check_zone(text: &str) -> Result<(), String> {
 
 fn check_variable(name: &str) -> Result<(), String> {
     if name.is_empty() || name.contains(['=', '\0']) {
-        return Err(format!(
-            "{name:?} cannot be a variable's name; letters, digits and _ are safe"
-        ));
+        return Err(format!("{name:?} is not a valid variable name; use letters, digits and _"));
     }
     Ok(())
 }
 
-/// By what a wait grows.
+/// The factor by which a delay grows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factor(pub f64);
 
@@ -162,7 +160,7 @@ impl<'de> Deserialize<'de> for Factor {
                     return Ok(number);
                 }
                 Err(E::custom(format!(
-                    "a factor of {number} does not make longer waits; it is between 1 and 1000"
+                    "the factor {number} is out of range; it must be between 1 and 1000"
                 )))
             }
         }

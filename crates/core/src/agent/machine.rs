@@ -1,16 +1,16 @@
-//! What becomes known of agents, and when a person is told.
+//! State of each agent, and when the operator is notified.
 //!
 //! ```text
-//!               a question                 another question: told again
-//!   nothing ──────────────────► told ◄───────────┐
-//!   to tell      or a limit       │ ──────────────┘
-//!      ▲                          │ works, is idle, starts, or is no agent any more
+//!               a question              another question: notify again
+//!   nothing ──────────────────► notified ◄───────┐
+//!   to notify    or a limit       │ ─────────────┘
+//!      ▲                          │ works, is idle, starts, or is no longer an agent
 //!      └──────────────────────────┘
 //! ```
 //!
-//! A question is told when it appears, once: the same one drawn again, or behind a screen that says nothing for a while
-//! (`unknown`), is the same question. A limit is told once, however its words change while the time runs. A program that
-//! asks without an end is shown, but after so many questions within a while nobody is told of more.
+//! The operator is notified of a question once, when it appears. The same question drawn again, or drawn after a screen
+//! that could not be judged (`unknown`), is not new. The operator is notified of a limit once, even if its text changes
+//! as time passes. If a program asks without end, its questions are shown, but notifications stop at `REPORTED_MOST`.
 
 use super::rule::{Reported, Seen, view};
 use crate::time::Now;
@@ -21,34 +21,34 @@ use ostler_model::{
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 
-/// So many questions of one agent are told within this time.
+/// The most notifications for one agent within `REPORTED_WITHIN_MS`.
 const REPORTED_MOST: usize = 20;
 const REPORTED_WITHIN_MS: u64 = 600_000;
-/// So many reports of each are kept.
+/// The most reports kept for one agent.
 const REPORTS_MOST: usize = 16;
 
-/// What becomes known of an agent.
+/// News about an agent.
 #[derive(Clone, Debug)]
 pub enum AgentEvent {
-    /// Its screen was looked at. `None`: no agent that is known is there.
+    /// Its screen was judged. `None`: no known agent is on it.
     Judged {
         judged: Option<AgentJudged>,
-        /// When something was last drawn, on the monotonic clock.
+        /// The last time the screen changed, on the monotonic clock.
         changed_mono_ms: u64,
     },
     Reported(AgentReport),
 }
 
-/// Something for the journal, and perhaps for a person.
+/// An entry for the journal, and perhaps a notification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct News {
     pub what: What,
     pub condition: Option<Condition>,
     pub why: String,
     pub evidence: Value,
-    /// For the person: as above, with what can be answered.
+    /// Text for the operator: `why`, and the possible answers.
     pub message: String,
-    /// What a person has been told from here on.
+    /// What the operator has been notified of from now on.
     pub description: Option<AgentNotified>,
 }
 
@@ -65,7 +65,7 @@ struct Agent {
     session: Option<String>,
     view: Option<AgentView>,
     description: Option<AgentNotified>,
-    /// When people were told.
+    /// When notifications were sent.
     reported_mono_ms: VecDeque<u64>,
 }
 
@@ -83,7 +83,7 @@ impl Agents {
         self.by_run.remove(&run);
     }
 
-    /// `told` is what a supervisor before us has told of this run.
+    /// `description` is what the previous supervisor notified of for this run.
     pub(crate) fn step(
         &mut self,
         run: RunId,
@@ -140,11 +140,11 @@ impl Agent {
 
     fn notify(&mut self, run: RunId, at: Now) -> Option<News> {
         let (what, condition) = match self.view.as_ref().map(|view| view.state) {
-            None => return self.is_over("the question is gone"),
+            None => return self.is_over("the question is no longer on the screen"),
             Some(AgentState::Unknown) => return None,
-            Some(AgentState::Working) => return self.is_over("it works"),
-            Some(AgentState::Idle) => return self.is_over("it is idle"),
-            Some(AgentState::Starting) => return self.is_over("it starts"),
+            Some(AgentState::Working) => return self.is_over("the agent is working"),
+            Some(AgentState::Idle) => return self.is_over("the agent is idle"),
+            Some(AgentState::Starting) => return self.is_over("the agent is starting"),
             Some(AgentState::Waiting) => (What::AgentWaiting, Condition::Waiting),
             Some(AgentState::Limited) => (What::AgentLimited, Condition::Limited),
         };
@@ -219,7 +219,7 @@ mod tests {
             self.agents.step(run(), description, event, self.now)
         }
 
-        /// The screen says this now.
+        /// The screen shows this now.
         fn sees(&mut self, state: AgentState, question: &str) -> Option<What> {
             let question = Some(question.to_owned()).filter(|text| !text.is_empty());
             let judged = AgentJudged { state, question, ..AgentJudged::default() };
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    /// T3: one question is told once, another again, and that it is over.
+    /// T3: a question, another question, and the end are each notified once.
     #[test]
     fn a_question_is_told_once() {
         let mut story = Story::new();
@@ -249,13 +249,13 @@ mod tests {
         assert_eq!(story.sees(Waiting, "delete it?"), Some(What::AgentWaiting));
         assert_eq!(story.sees(Working, ""), Some(What::AgentGoesOn));
         assert_eq!(story.sees(Working, ""), None);
-        assert_eq!(story.sees(Waiting, "go on?"), Some(What::AgentWaiting), "asked anew");
+        assert_eq!(story.sees(Waiting, "go on?"), Some(What::AgentWaiting), "asked again");
         assert_eq!(story.sees(Limited, "resets 3am"), Some(What::AgentLimited));
         assert_eq!(story.sees(Limited, "resets 3am, 2 min left"), None, "the same limit");
         assert_eq!(story.sees(Idle, ""), Some(What::AgentGoesOn));
     }
 
-    /// T3: what a supervisor before us told is not told again.
+    /// T3: what the previous supervisor notified is not notified again.
     #[test]
     fn a_question_is_told_once_across_supervisors() {
         let mut story = Story::new();

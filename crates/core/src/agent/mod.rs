@@ -1,4 +1,4 @@
-//! The agent on a run's terminal: what it does, and when a person has to know.
+//! The agent on a run's terminal: what it is doing, and when the operator must know.
 
 mod machine;
 mod rule;

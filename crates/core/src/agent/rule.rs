@@ -1,27 +1,27 @@
-//! Which word counts: what the screen says, or what the agent reports.
+//! Which source counts: the screen, or the agent's own report.
 //!
-//! - A report counts until the screen says something else *afterwards*. Changes of the screen that mean the same
-//!   (a spinner, a line of output, the same dialog drawn again) do not take it back.
-//! - A screen that says nothing (`unknown`) never takes a report back.
-//! - Where both say the same state, the words are the screen's: a person who goes there reads those. What the screen
-//!   does not tell (when a limit is over) is the report's.
-//! - A question is told by its text. Its choices may change while somebody types into one of them.
+//! - A report counts until the screen *afterwards* shows another state. Screen changes with the same meaning (a
+//!   spinner, a line of output, the same dialog drawn again) do not override it.
+//! - A screen that could not be judged (`unknown`) never overrides a report.
+//! - If both show the same state, the text comes from the screen, because the operator sees that text there. What the
+//!   screen does not show (when a limit ends) comes from the report.
+//! - The text identifies a question. Its choices may change while a person types into one of them.
 //!
-//! Reports come when something changes for the agent; the screen is looked at when it has come to rest. So the newer one
-//! is nearer to the truth, and an agent that reports only some of its changes does not stay in the last one for ever.
+//! Reports come when the agent's state changes; the screen is judged when it is stable. So the newer source is closer
+//! to the truth, and an agent that reports only some of its changes does not stay in an old state for ever.
 
 use ostler_model::{AgentJudged, AgentReport, AgentSource, AgentState, AgentView};
 
-/// What the screen says.
+/// The judgement of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub judged: AgentJudged,
-    /// When the screen began to say so, on the monotonic clock.
+    /// When the screen began to show this, on the monotonic clock.
     pub changed_mono_ms: u64,
 }
 
 impl Seen {
-    /// Whether another look says the same.
+    /// Whether another judgement is the same.
     pub fn says(&self, other: &AgentJudged) -> bool {
         let Self { judged, .. } = self;
         judged.profile == other.profile
@@ -30,7 +30,7 @@ impl Seen {
     }
 }
 
-/// The last report that tells a state.
+/// The last report that names a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reported {
     pub state: AgentState,
@@ -38,7 +38,7 @@ pub struct Reported {
     pub at_mono_ms: u64,
 }
 
-/// What is shown; `None` if nothing is known. Since when is the caller's to fill in.
+/// The state to show; `None` if nothing is known. The caller fills in since when.
 pub fn view(seen: Option<&Seen>, reported: Option<&Reported>) -> Option<AgentView> {
     match (seen, reported) {
         (None, None) => None,
@@ -63,7 +63,7 @@ pub fn view(seen: Option<&Seen>, reported: Option<&Reported>) -> Option<AgentVie
     }
 }
 
-/// The profile of an agent that reports and is not known by its screen.
+/// Profile name of an agent that reports but is not recognized on its screen.
 const UNKNOWN: &str = "unknown";
 
 fn of_screen(seen: &Seen) -> AgentView {
@@ -79,7 +79,7 @@ fn of_report(reported: &Reported, profile: &str) -> AgentView {
         state: reported.state,
         question: reported.report.question.clone(),
         until_ms: reported.report.until_ms,
-        evidence: "it reports so itself".to_owned(),
+        evidence: "reported by the agent".to_owned(),
         source: AgentSource::Report,
         ..AgentView::default()
     }
@@ -103,11 +103,11 @@ mod tests {
         Reported { state, report, at_mono_ms }
     }
 
-    /// T2: the newer word counts; a screen that says nothing takes no report back.
+    /// T2: the newer source counts; a screen that cannot be judged overrides no report.
     #[test]
     fn the_newer_word_counts() {
         let cases = [
-            // The screen since, the report at: what is shown, and from where.
+            // Time of the screen, time of the report, and the expected state with its source.
             (Some((Idle, 10)), None, Some((Idle, AgentSource::Screen))),
             (None, Some((Waiting, 10)), Some((Waiting, AgentSource::Report))),
             (Some((Idle, 10)), Some((Working, 11)), Some((Working, AgentSource::Report))),

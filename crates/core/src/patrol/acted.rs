@@ -1,4 +1,4 @@
-//! What was done, remembered.
+//! Records what the patrol did.
 
 use super::look::guard;
 use crate::ExitStatus;
@@ -8,7 +8,7 @@ use ostler_model::{
     SessionHealth, Step, StepOutcome, WatchState,
 };
 
-/// So many of the last acts are kept.
+/// The most actions kept per agent.
 pub const HISTORY_MOST: usize = 20;
 
 pub fn acted(
@@ -29,7 +29,7 @@ pub fn acted(
             }
         }
         (Step::Start | Step::Restart, _) => started(state, decision, outcome, seen, policy, now_ms),
-        // It took the text, so it lives: the ladder begins anew, and only its work is still waiting.
+        // The agent took the text, so it is alive: the ladder starts over, but its work is still pending.
         (Step::Nudge | Step::Wake | Step::Interrupt, StepOutcome::Taken) => {
             state.typed_at_ms = Some(now_ms);
             state.moved_at_ms = Some(now_ms);
@@ -40,11 +40,11 @@ pub fn acted(
                 state.nudged = state.nudged.saturating_add(1);
             }
         }
-        // It took no key, so it has not climbed; how long that lasts is looked at.
+        // No text could be typed, so the agent has not climbed; the time of this state is measured.
         (Step::Nudge | Step::Wake, StepOutcome::Blocked(_)) => {
             state.blocked_since_ms.get_or_insert(now_ms);
         }
-        // What was perhaps not delivered is a rung all the same: the next one is due if nothing moves.
+        // A text that was perhaps not delivered counts as a rung: if nothing changes, the next one is due.
         (Step::Nudge | Step::Wake | Step::Interrupt, _) => {
             state.typed_at_ms = Some(now_ms);
             if seen.pending != PendingSeen::Nothing {
@@ -63,7 +63,7 @@ pub fn acted(
     }
 }
 
-/// A ladder is never climbed down by a gentler step; it begins anew at the bottom after its end.
+/// A gentler step never lowers the rung. After its end the ladder starts over at the bottom.
 fn climb(state: &mut WatchState, step: Step, seen: &Observation, now_ms: u64) {
     let stood = state.rung.as_ref().map_or(Step::Nothing, |rung| rung.step);
     let step = match stood {
@@ -98,7 +98,7 @@ fn started(
         state.well_since_ms = None;
         state.cpu_floor_percent = None;
         state.nudged = 0;
-        // The new session has had no time for the work that waits.
+        // The new session has had no time for the pending work.
         state.pending_since_ms = state.pending_since_ms.map(|_| now_ms);
     }
     state.started_at_ms = Some(now_ms);
@@ -114,7 +114,7 @@ fn started(
     }
 }
 
-/// One that ended in order to be started again has not failed, unless it did so as soon as it was up.
+/// An exit that requests a restart is no failure, unless it came as soon as the agent was up.
 fn is_wish(state: &WatchState, seen: &Observation, policy: &PatrolPolicy, now_ms: u64) -> bool {
     let lived_ms = state
         .started_at_ms
@@ -122,7 +122,7 @@ fn is_wish(state: &WatchState, seen: &Observation, policy: &PatrolPolicy, now_ms
     seen.wants_again && lived_ms >= policy.grace_ms
 }
 
-/// Five in a row, none of which was well for half an hour, are a loop, however slow the ticks make it.
+/// Five starts in a row without half an hour of health are a crash loop, even if the ticks are slow.
 fn count(state: &mut WatchState, now_ms: u64) {
     let guard = guard();
     let death = Death::by_itself(ExitStatus::Unknown);

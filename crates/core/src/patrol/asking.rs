@@ -1,24 +1,24 @@
-//! An agent whose screen waits for a person: it is left to one, and nothing is typed.
+//! An agent whose screen waits for a person: the operator is notified, and nothing is typed.
 
 use super::case::{AgentCase, Lateness};
 use super::decide::Choice;
 use super::evidence::span;
 use ostler_model::{AgentState, Step, TroubleKind};
 
-/// A provider's clock and ours may differ a little.
+/// Allowance for a difference between the provider's clock and ours.
 const OVER_MS: u64 = 60_000;
 
-/// What is done for an agent that asks, is limited, or has half a line of somebody in its input box.
+/// The choice for an agent that asks, has reached a limit, or has unsent text in its input box.
 pub(super) fn asks(case: &AgentCase) -> Option<Choice> {
     let shown = case.seen.shows.as_ref();
     match shown.map(|shown| shown.state) {
         Some(AgentState::Waiting) => {
             let question =
-                shown.and_then(|shown| shown.question.as_deref()).unwrap_or("its screen");
+                shown.and_then(|shown| shown.question.as_deref()).unwrap_or("see its screen");
             Some(Choice::escalate(
                 case,
                 TroubleKind::Waiting,
-                format!("It waits for an answer from a person: {question}"),
+                format!("waiting for a person's answer: {question}"),
             ))
         }
         Some(AgentState::Limited) => Some(limited(case)),
@@ -35,22 +35,22 @@ fn limited(case: &AgentCase) -> Choice {
         return choice;
     }
     let left = match case.state.limited_until_ms {
-        Some(until) => format!(", for {} more", span(until.saturating_sub(case.now_ms))),
+        Some(until) => format!(", {} left", span(until.saturating_sub(case.now_ms))),
         None => String::new(),
     };
-    let reason = format!("Its provider refuses its requests (usage limit){left}.");
+    let reason = format!("usage limit of its provider reached{left}");
     Choice::escalate(case, TroubleKind::Limited, reason)
 }
 
-/// Its limit is over: it is told to go on, once.
+/// The limit is over: asks the agent once to continue.
 fn is_over(case: &AgentCase) -> Option<Choice> {
     let until = case.state.limited_until_ms?;
     let is_over = case.now_ms >= until.saturating_add(OVER_MS);
     (is_over && case.policy.resume_after_limit)
-        .then(|| Choice::of(Step::Nudge, "Its usage limit is over, so it is told to go on."))
+        .then(|| Choice::of(Step::Nudge, "usage limit is over; asking it to continue"))
 }
 
-/// A person's half line is theirs. If the agent would be called hung, a person is asked to look.
+/// Unsent text belongs to the person who typed it. If the agent would count as hung, the operator is notified.
 fn begun(case: &AgentCase) -> Option<Choice> {
     if !case.seen.is_begun {
         return None;
@@ -60,9 +60,9 @@ fn begun(case: &AgentCase) -> Option<Choice> {
         Choice::escalate(
             case,
             TroubleKind::Waiting,
-            "A line is begun where it reads its input, or looks so, and work is waiting: send the line or clear it.",
+            "its input line seems to hold unsent text while work is pending: send or clear the text",
         )
     } else {
-        Choice::nothing("A line is begun where it reads its input, or looks so: it is left alone.")
+        Choice::nothing("its input line seems to hold unsent text; not typing")
     })
 }

@@ -1,4 +1,4 @@
-//! Everything that a decision about one agent is made of.
+//! All inputs of a decision about one agent.
 
 use super::sight::Sight;
 use ostler_model::{
@@ -18,13 +18,13 @@ pub struct AgentCase<'a> {
     pub now_ms: u64,
 }
 
-/// How late it is, by its heartbeat, or by its silence where there is none to read.
+/// How late the agent is, by its heartbeat, or by its silence if it has no readable heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lateness {
     No,
     Stale,
     VeryStale,
-    /// Nothing can be seen of it.
+    /// Neither heartbeat nor activity can be observed.
     Unseen,
 }
 
@@ -52,14 +52,14 @@ impl<'a> AgentCase<'a> {
         }
     }
 
-    /// The ticks have been regular for long enough that silence is silence.
+    /// The ticks have been regular for long enough to trust an observed silence.
     pub(super) fn is_settled(&self) -> bool {
         self.town
             .resumed_at_ms
             .is_none_or(|at| self.now_ms.saturating_sub(at) >= self.policy.grace_ms)
     }
 
-    /// Very late, with work that has waited for a while, and not moving.
+    /// Very late, with work that has waited for a while, and without activity.
     pub(super) fn is_late_with_work(&self) -> bool {
         let sight = self.sight();
         self.late() == Lateness::VeryStale

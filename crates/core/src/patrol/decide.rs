@@ -1,23 +1,23 @@
-//! The decision.
+//! Decides the next step for an agent.
 //!
 //! ```text
-//!   heartbeat            no work        work not known      work
+//!   heartbeat            no work        work unknown        work
 //!   fresh                nothing        nothing             nothing
 //!   stale                nothing        nudge once          nudge once
-//!   very stale           nudge, seldom  nudge, wake         nudge ─► wake ─► interrupt ─► restart ─► escalate
+//!   very stale           nudge, rarely  nudge, wake         nudge ─► wake ─► interrupt ─► restart ─► escalate
 //!
-//!   asks a person        escalate, and nothing is typed
-//!   usage limit          escalate, and nothing is typed until it is over
+//!   asks a person        escalate; nothing is typed
+//!   usage limit          escalate; nothing is typed until it is over
 //!   session dead         start
 //!   agent dead           restart
-//!   session not known    nothing
+//!   session unknown      nothing
 //!   asleep               nothing        nothing             nudge once
 //! ```
 //!
-//! It is the document's matrix; the rules that its users learned come before it: a person's orders, what the agent
-//! declares, what its screen asks, the grace after a start, and any sign that it moves. Where there is no heartbeat to
-//! read, its silence counts instead. The last column goes beyond `wake` only when the work has waited for the stale time
-//! too. An agent that takes a nudge lives: it is nudged again ever more seldom, and then its work is a person's matter.
+//! This is Gas Town's matrix. Rules from its use come first: orders of a person, the state that the agent reports, a
+//! question on its screen, the grace after a start, and any sign of activity. Without a readable heartbeat, silence
+//! counts instead. The last column goes beyond `wake` only if the work has waited for the stale time as well. An
+//! agent that takes a nudge is alive: it is nudged at growing intervals, and then the operator is notified.
 
 use super::case::{AgentCase, Lateness};
 use super::evidence::{evidence, span};
@@ -28,7 +28,7 @@ use ostler_model::{
     PendingSeen, SessionSeen, Step, TroubleKind, WatchSpec, WatchState,
 };
 
-/// A step, and why.
+/// A step and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub step: Step,
@@ -45,19 +45,19 @@ impl Choice {
         Self::of(Step::Nothing, reason)
     }
 
-    /// A person is told, unless somebody has told them already.
+    /// Notifies the operator, unless an earlier notification covers this.
     pub fn escalate(case: &AgentCase, kind: TroubleKind, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         match &case.state.condition {
             Some(open) if open.is_reported && covers(open, kind, case.seen) => {
-                Self::nothing(format!("{reason} A person has been told."))
+                Self::nothing(format!("{reason}; operator already notified"))
             }
             Some(_) | None => Self { step: Step::Escalate, reason, trouble: Some(kind) },
         }
     }
 }
 
-/// What is to be done for this agent now.
+/// The step that is due for this agent now.
 pub fn decide(
     seen: &Observation,
     state: &WatchState,
@@ -83,72 +83,66 @@ pub fn decide(
 fn choose(case: &AgentCase) -> Choice {
     if let Some(order) = &case.orders.stopped {
         return Choice::nothing(format!(
-            "The town is stopped by {}, and nobody is started until that is lifted.",
+            "the patrol is stopped by {}; no agent is started until the stop is lifted",
             run_of_pid(order)
         ));
     }
     if let Some(order) = &case.orders.paused {
         return Choice::nothing(format!(
-            "The patrol is paused by {}, and only looks.",
+            "the patrol is paused by {}; observing only",
             run_of_pid(order)
         ));
     }
     if !case.seen.is_wanted {
-        return Choice::nothing("Somebody stopped it, so it is not wanted.");
+        return Choice::nothing("not wanted: it was stopped");
     }
     match &case.seen.session {
-        SessionSeen::Unknown(why) => Choice::nothing(format!(
-            "Nothing is known of its session ({why}), and what is not known is left alone."
-        )),
+        SessionSeen::Unknown(why) => Choice::nothing(format!("session state unknown: {why}")),
         SessionSeen::Asleep(why) => asleep(case, why),
         SessionSeen::Dead => gone::session_dead(case),
         SessionSeen::AgentDead(why) => gone::agent_dead(case, why),
         SessionSeen::Alive => alive(case),
         SessionSeen::Foreign => {
             let Choice { step, reason, trouble } = alive(case);
-            let reason = format!("Somebody else made the session of its name. {reason}");
+            let reason = format!("session not created by Ostler; {reason}");
             Choice { step, reason, trouble }
         }
     }
 }
 
 fn run_of_pid(order: &Order) -> String {
-    let by = if order.by.is_empty() { "somebody" } else { &order.by };
+    let by = if order.by.is_empty() { "an unknown user" } else { &order.by };
     if order.reason.is_empty() { by.to_owned() } else { format!("{by} ({})", order.reason) }
 }
 
-/// Mail and nudges have woken it already; other work is told to it, once.
+/// Mail and nudges have already woken it. It is notified of other work once.
 fn asleep(case: &AgentCase, why: &str) -> Choice {
     match (&case.seen.pending, &case.state.rung) {
-        (PendingSeen::Work { .. }, None) => {
-            Choice::of(Step::Nudge, "It sleeps, and there is work for it.")
-        }
+        (PendingSeen::Work { .. }, None) => Choice::of(Step::Nudge, "asleep, work pending"),
         (PendingSeen::Work { .. }, Some(rung)) => Choice::nothing(format!(
-            "It sleeps, and was told {} ago that there is work for it.",
+            "asleep; notified of its work {} ago",
             span(case.sight().age_of(rung.at_ms))
         )),
         (PendingSeen::Nothing | PendingSeen::Unknown { .. }, _) => {
-            Choice::nothing(format!("It sleeps: {why}."))
+            Choice::nothing(format!("asleep: {why}"))
         }
     }
 }
 
-/// Its session is there, and so is the agent in it.
+/// Session and agent are alive.
 fn alive(case: &AgentCase) -> Choice {
     let sight = case.sight();
     if let Some(choice) = asking::asks(case) {
         return choice;
     }
     if sight.awaits_gate() {
-        return Choice::nothing("It waits at a gate, and says so.");
+        return Choice::nothing("waiting at a gate, as it reported");
     }
     if sight.is_busy() {
-        return Choice::nothing("It said that it is busy, and the time is not over.");
+        return Choice::nothing("busy, as it reported");
     }
     if sight.is_starting() {
-        return Choice::nothing(
-            "Its session is young and it has not shown itself yet, so it is given time.",
-        );
+        return Choice::nothing("session just started; no sign of the agent yet");
     }
     if sight.is_stuck() {
         return ladder::stuck(case);
@@ -158,22 +152,22 @@ fn alive(case: &AgentCase) -> Choice {
             case,
             TroubleKind::Stalled,
             format!(
-                "It moves, but has not come to the end of a cycle for {} with work waiting.",
+                "active, but no cycle completed for {} while work is pending",
                 span(case.policy.stalled_ms)
             ),
         );
     }
     if case.late() != Lateness::No && sight.moves() {
-        return Choice::nothing("Its heartbeat is not fresh, but it moves, so it is at work.");
+        return Choice::nothing("heartbeat is late, but the agent is active");
     }
     match (case.late(), &case.seen.pending) {
-        (Lateness::No, _) => Choice::nothing("It shows that it is well."),
+        (Lateness::No, _) => Choice::nothing("healthy"),
         (Lateness::Stale | Lateness::VeryStale | Lateness::Unseen, PendingSeen::Nothing) => {
             idle(case)
         }
-        (Lateness::Unseen, PendingSeen::Unknown { .. }) => Choice::nothing(
-            "Nothing is seen of it, and whether it has work is not known, so it is left alone.",
-        ),
+        (Lateness::Unseen, PendingSeen::Unknown { .. }) => {
+            Choice::nothing("neither activity nor pending work can be observed")
+        }
         (Lateness::Unseen, PendingSeen::Work { .. })
         | (Lateness::Stale, PendingSeen::Unknown { .. } | PendingSeen::Work { .. }) => {
             ladder::nudge_once(case)
@@ -191,21 +185,18 @@ fn alive(case: &AgentCase) -> Choice {
     }
 }
 
-/// Silence without work. A heartbeat that was promised is asked for now and then; more is never done.
+/// Silence without work. An agent with a heartbeat file is nudged at long intervals; no stronger step follows.
 fn idle(case: &AgentCase) -> Choice {
     let sight = case.sight();
     let spoken = case.state.typed_at_ms.map(|at| sight.age_of(at));
     if case.freshness() != Freshness::VeryStale || !case.is_settled() {
-        return Choice::nothing("It is silent and has no work, so it is idle.");
+        return Choice::nothing("idle: silent, no pending work");
     }
     match spoken {
         Some(ago) if ago < case.policy.idle_wake_ms => Choice::nothing(format!(
-            "It is silent and has no work, so it is idle; it was spoken to {} ago.",
+            "idle: silent, no pending work; last text typed {} ago",
             span(ago)
         )),
-        Some(_) | None => Choice::of(
-            Step::Nudge,
-            "Its heartbeat is very stale; it has no work, so it is nudged, and nothing more.",
-        ),
+        Some(_) | None => Choice::of(Step::Nudge, "heartbeat is very stale, no pending work"),
     }
 }

@@ -1,10 +1,10 @@
-//! What a decision was made on, for people and for whoever reads it later.
+//! The facts behind a decision, for the journal and its readers.
 
 use super::case::AgentCase;
 use ostler_model::{DeclaredState, HeartbeatSeen, PendingSeen, SessionSeen};
 use serde_json::{Map, Value, json};
 
-/// A time as a person says it.
+/// A duration for people.
 pub(super) fn span(ms: u64) -> String {
     let seconds = ms / 1_000;
     match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
@@ -16,7 +16,7 @@ pub(super) fn span(ms: u64) -> String {
     }
 }
 
-/// What is not known is left out.
+/// Unknown facts are left out.
 pub(super) fn evidence(case: &AgentCase) -> Map<String, Value> {
     let (seen, state, sight) = (case.seen, case.state, case.sight());
     let mut map = Map::new();

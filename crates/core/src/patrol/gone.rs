@@ -1,4 +1,4 @@
-//! An agent that is dead, with its session or in it.
+//! A dead agent: its session has ended, or only the agent in it.
 
 use super::case::AgentCase;
 use super::decide::Choice;
@@ -8,28 +8,26 @@ use ostler_model::{Step, TroubleKind};
 pub(super) fn session_dead(case: &AgentCase) -> Choice {
     match hindrance(case) {
         Some(choice) => choice,
-        None if case.seen.wants_again => {
-            Choice::of(Step::Start, "It ended in order to be started again.")
-        }
-        None => Choice::of(Step::Start, "Its session is dead."),
+        None if case.seen.wants_again => Choice::of(Step::Start, "it ended to be restarted"),
+        None => Choice::of(Step::Start, "session is dead"),
     }
 }
 
-/// Whoever acts looks again, and leaves alone what came back to life.
+/// The code that acts checks again, and leaves an agent alone that has come back.
 pub(super) fn agent_dead(case: &AgentCase, why: &str) -> Choice {
-    // The agent's process comes up a while after its session.
+    // The agent's process starts a while after its session.
     let spawning_ms = case.policy.grace_ms / 5;
     let started = case.sight().started_at_ms();
     if started.is_some_and(|at| case.sight().age_of(at) < spawning_ms) {
-        return Choice::nothing("Its session is new, and the agent in it may still be coming up.");
+        return Choice::nothing("session is new; its agent may still be starting");
     }
     if let Some(choice) = hindrance(case).or_else(|| cooling(case)) {
         return choice;
     }
-    Choice::of(Step::Restart, format!("Its session is there, but the agent in it is dead: {why}."))
+    Choice::of(Step::Restart, format!("session exists, but its agent is dead: {why}"))
 }
 
-/// What keeps an agent from being started now.
+/// What prevents a start of the agent now.
 pub(super) fn hindrance(case: &AgentCase) -> Option<Choice> {
     if let Some(choice) = crash_loop(case) {
         return Some(choice);
@@ -39,7 +37,7 @@ pub(super) fn hindrance(case: &AgentCase) -> Option<Choice> {
         && !case.town.may_start.contains(&case.seen.agent)
     {
         return Some(Choice::nothing(
-            "Many agents died at once, and they are started one after another; it is not its turn.",
+            "many agents died at once; they start in waves, and this one is not next",
         ));
     }
     backing_off(case)
@@ -51,26 +49,23 @@ pub(super) fn crash_loop(case: &AgentCase) -> Option<Choice> {
     Some(Choice::escalate(
         case,
         TroubleKind::CrashLoop,
-        format!("It was started too often, and is tried again in {}.", span(left)),
+        format!("started too often; next attempt in {}", span(left)),
     ))
 }
 
 pub(super) fn backing_off(case: &AgentCase) -> Option<Choice> {
     let until = case.state.backoff_until_ms.filter(|until| *until > case.now_ms)?;
     (!case.seen.wants_again).then(|| {
-        Choice::nothing(format!(
-            "It was started not long ago, and is started again in {}.",
-            span(until - case.now_ms)
-        ))
+        Choice::nothing(format!("started recently; next start in {}", span(until - case.now_ms)))
     })
 }
 
-/// Not twice within the cooldown.
+/// Prevents a second restart within the cooldown.
 pub(super) fn cooling(case: &AgentCase) -> Option<Choice> {
     let ago = case.sight().age_of(case.state.restarted_at_ms?);
     (ago < case.policy.restart_cooldown_ms).then(|| {
         Choice::nothing(format!(
-            "It was restarted {} ago, and is not restarted again within {}.",
+            "restarted {} ago; no second restart within {}",
             span(ago),
             span(case.policy.restart_cooldown_ms)
         ))

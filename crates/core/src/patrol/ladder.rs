@@ -1,21 +1,23 @@
-//! The ladder.
+//! The escalation ladder.
 //!
 //! ```text
 //!   none ─► nudge ─► wake ─► interrupt ─► restart ─► escalate
 //!     ▲       │        │         │           │           │
-//!     └───────┴────────┴─────────┴───────────┴───────────┘   it moved, it has no work, its session is gone (look)
+//!     └───────┴────────┴─────────┴───────────┴───────────┘   activity, no work, or session gone (look)
 //! ```
 //!
-//! A rung follows when the one before has had its time and nothing moved: that is its verification. With waits
-//! shorter than a tick it climbs a rung a tick, so an agent that hangs with work is restarted by the third tick
-//! after the one at which the evidence was complete. When nobody came after an escalation, it begins anew after
-//! the crash loop's decay; the person is not told again.
+//! A rung follows when the one before has had its time and the agent showed no activity. With waits shorter than a tick
+//! it climbs one rung a tick, so an agent that hangs with work is restarted by the third tick after the one at which
+//! the evidence was complete. If no person acts after an escalation, the ladder starts over after the decay time of the
+//! crash loop; the operator is not notified again.
 //!
-//! An agent that takes the text of a rung lives, and the ladder begins anew: it is nudged again after twice the time, and
-//! after four nudges a person is told that it does not do its work. The interrupt is left out where Ctrl-C is not known
-//! to interrupt. An agent whose screen says that it works is not woken before it has shown nothing new for half an hour.
+//! An agent that takes the text of a rung is alive, and the ladder starts over: the next nudge follows after twice the
+//! time, and after four nudges the operator is notified that it ignores its work. The interrupt is left out if Ctrl-C
+//! is not known to interrupt the agent. An agent whose screen shows work in progress is not woken before it has shown
+//! nothing new for half an hour.
 //!
-//! It ends at `wake` for what is not ours to end, for what cannot be seen, and for work that nobody knows of.
+//! The ladder ends at `wake` for sessions that Ostler did not create, for agents that cannot be observed, and if
+//! pending work is unknown.
 
 use super::case::{AgentCase, Lateness};
 use super::decide::Choice;
@@ -24,27 +26,27 @@ use super::gone;
 use super::triage::HELD_MOST;
 use ostler_model::{Rung, SessionSeen, Step, TroubleKind};
 
-const HUNG: &str = "It does not move, it is very late, and work is waiting";
+const HUNG: &str = "no activity, very late, work pending";
 
-/// It is late, and there may be work: one nudge, and then time.
+/// The agent is late, and work may be pending: one nudge, then wait.
 pub(super) fn nudge_once(case: &AgentCase) -> Choice {
     if let Some(choice) = ignores(case).or_else(|| blocked(case)) {
         return choice;
     }
     match &case.state.rung {
-        None => Choice::of(Step::Nudge, "It is late, and there is work for it, or may be."),
+        None => Choice::of(Step::Nudge, "late, and work may be pending"),
         Some(rung) => Choice::nothing(format!(
-            "It is late; the last step was {} {} ago, and more is done only when it is very late \
-             with work that has waited.",
+            "late; the last step was {} {} ago, and the next one needs a very late \
+             agent with work that has waited",
             word(rung.step),
             span(case.sight().age_of(rung.at_ms))
         )),
     }
 }
 
-/// It is very late, but whether it hangs is not certain: it is spoken to, once a silence.
+/// Very late, but not certain to hang: one nudge and one wake per silence.
 pub(super) fn talk(case: &AgentCase) -> Choice {
-    let reason = "It is very late, and there is work for it, or may be.";
+    let reason = "very late, and work may be pending";
     if let Some(choice) = ignores(case).or_else(|| blocked(case)) {
         return choice;
     }
@@ -52,16 +54,17 @@ pub(super) fn talk(case: &AgentCase) -> Choice {
         None => Choice::of(Step::Nudge, reason),
         Some(rung) if rung.step == Step::Nudge => verified(case, rung)
             .or_else(|| thinks(case))
-            .unwrap_or_else(|| Choice::of(Step::Wake, format!("{reason} The nudge did not help."))),
+            .unwrap_or_else(|| Choice::of(Step::Wake, format!("{reason}; the nudge did not help"))),
         Some(rung) => Choice::nothing(format!(
-            "{reason} The last step was {} {} ago, and more is not justified.",
+            "{reason}; the last step was {} {} ago, and no stronger step is justified",
             word(rung.step),
             span(case.sight().age_of(rung.at_ms))
         )),
     }
 }
 
-/// It took the last nudges and did not do its work: it is nudged ever more seldom, then a person is told.
+/// It took the last nudges but did not do its work: nudges follow at growing intervals, then the operator is
+/// notified.
 fn ignores(case: &AgentCase) -> Option<Choice> {
     const SELDOM_MOST_MS: u64 = 60 * 60_000;
     let nudged = case.state.nudged;
@@ -72,21 +75,21 @@ fn ignores(case: &AgentCase) -> Option<Choice> {
         return Some(Choice::escalate(
             case,
             TroubleKind::Ignores,
-            format!("It took {nudged} nudges, and its work is still waiting."),
+            format!("it took {nudged} nudges, but its work is still pending"),
         ));
     }
     let wait_ms = case.policy.nudge_wait_ms.saturating_mul(1 << nudged.min(16)).min(SELDOM_MOST_MS);
     let ago = case.sight().age_of(case.state.typed_at_ms?);
     (ago < wait_ms).then(|| {
         Choice::nothing(format!(
-            "It took a nudge {} ago, and is nudged again {} after that.",
+            "it took a nudge {} ago; the next one follows after {}",
             span(ago),
             span(wait_ms)
         ))
     })
 }
 
-/// No text could be typed for as long as a nudge and a wake have together: a person is to look at the terminal.
+/// No text could be typed for the time of a nudge and a wake together: the operator must look at the terminal.
 fn blocked(case: &AgentCase) -> Option<Choice> {
     let ago = case.sight().age_of(case.state.blocked_since_ms?);
     let patience_ms = case.policy.nudge_wait_ms.saturating_add(case.policy.wake_wait_ms);
@@ -94,22 +97,22 @@ fn blocked(case: &AgentCase) -> Option<Choice> {
         Choice::escalate(
             case,
             TroubleKind::Blocked,
-            "Its work is waiting, and no text can be typed into its terminal: see what stands there.",
+            "work pending, but no text can be typed into its terminal: check its screen",
         )
     })
 }
 
-/// What shows that it works is only spoken to.
+/// An agent that shows work in progress gets nudges only.
 fn thinks(case: &AgentCase) -> Option<Choice> {
     case.sight().is_thinking().then(|| {
         Choice::nothing(format!(
-            "Its screen says that it works, so it is left alone until it has shown nothing new for {}.",
+            "its screen shows work in progress; no step until it shows nothing new for {}",
             span(case.policy.thinking_ms)
         ))
     })
 }
 
-/// It hangs, on all the evidence that can be had.
+/// The agent hangs, by all available evidence.
 pub(super) fn hung(case: &AgentCase) -> Choice {
     if let Some(choice) = ignores(case).or_else(|| blocked(case)) {
         return choice;
@@ -132,40 +135,44 @@ pub(super) fn hung(case: &AgentCase) -> Choice {
     let is_ours = case.seen.session == SessionSeen::Alive;
     let can_see = case.sight().can_see();
     match next {
-        Step::Nothing | Step::Start | Step::Nudge => Choice::of(Step::Nudge, format!("{HUNG}.")),
-        Step::Wake => Choice::of(Step::Wake, format!("{HUNG}; a nudge did not help.")),
+        Step::Nothing | Step::Start | Step::Nudge => {
+            Choice::of(Step::Nudge, format!("{HUNG}; first a nudge"))
+        }
+        Step::Wake => Choice::of(Step::Wake, format!("{HUNG}; a nudge did not help")),
         Step::Interrupt | Step::Restart | Step::Escalate if !is_ours => Choice::escalate(
             case,
             TroubleKind::Foreign,
-            format!("{HUNG}; its session is not one that we made, so it is left to a person."),
+            format!("{HUNG}; Ostler did not create its session, so the operator must act"),
         ),
         Step::Interrupt | Step::Restart | Step::Escalate if !can_see => Choice::escalate(
             case,
             TroubleKind::Unseen,
-            format!("{HUNG}; nothing can be seen of it, so it is left to a person."),
+            format!("{HUNG}; it cannot be observed, so the operator must act"),
         ),
-        Step::Interrupt => {
-            Choice::of(Step::Interrupt, format!("{HUNG}; it was woken, and did not move."))
-        }
-        Step::Restart => restart(case, format!("{HUNG}; {}.", tried(case))),
+        Step::Interrupt => Choice::of(Step::Interrupt, format!("{HUNG}; a wake did not help")),
+        Step::Restart => restart(case, format!("{HUNG}; {}", tried(case))),
         Step::Escalate => {
-            Choice::escalate(case, TroubleKind::Hung, format!("{HUNG}; a restart did not help."))
+            Choice::escalate(case, TroubleKind::Hung, format!("{HUNG}; a restart did not help"))
         }
     }
 }
 
-/// It says itself that it is stuck. A nudge would tell it nothing new: with work waiting it is interrupted, and
-/// then restarted; without, it waits for a person.
+/// The agent reports that it is stuck, so a nudge has no use. With pending work it is interrupted and then restarted;
+/// without, the operator is notified.
 pub(super) fn stuck(case: &AgentCase) -> Choice {
     let why = case.seen.declared.as_ref().map_or("", |said| said.reason.as_str());
-    let says = format!("It says that it is stuck ({why})");
+    let says = format!("it reports that it is stuck ({why})");
     let is_ours = case.seen.session == SessionSeen::Alive;
     if !is_ours || !case.sight().has_work() || !case.sight().can_see() {
-        return Choice::escalate(case, TroubleKind::Stuck, format!("{says}."));
+        return Choice::escalate(
+            case,
+            TroubleKind::Stuck,
+            format!("{says}; the operator must act"),
+        );
     }
     let first = if case.seen.can_interrupt { Step::Interrupt } else { Step::Wake };
     let rung = match &case.state.rung {
-        None => return Choice::of(first, format!("{says}, and work is waiting.")),
+        None => return Choice::of(first, format!("{says}, work pending")),
         Some(rung) => rung,
     };
     if let Some(wait) = verified(case, rung) {
@@ -173,16 +180,16 @@ pub(super) fn stuck(case: &AgentCase) -> Choice {
     }
     match after(case, rung) {
         Step::Nothing | Step::Start | Step::Nudge | Step::Wake | Step::Interrupt => {
-            Choice::of(first, format!("{says}, and work is waiting."))
+            Choice::of(first, format!("{says}, work pending"))
         }
-        Step::Restart => restart(case, format!("{says}; {}.", tried(case))),
+        Step::Restart => restart(case, format!("{says}; {}", tried(case))),
         Step::Escalate => {
-            Choice::escalate(case, TroubleKind::Stuck, format!("{says}; a restart did not help."))
+            Choice::escalate(case, TroubleKind::Stuck, format!("{says}; a restart did not help"))
         }
     }
 }
 
-/// While a rung has its time, nothing else is done.
+/// While the last rung has its time, no other step follows.
 fn verified(case: &AgentCase, rung: &Rung) -> Option<Choice> {
     let wait_ms = match rung.step {
         Step::Nothing | Step::Start => 0,
@@ -195,7 +202,7 @@ fn verified(case: &AgentCase, rung: &Rung) -> Option<Choice> {
     let ago = case.sight().age_of(rung.at_ms);
     (ago < wait_ms).then(|| {
         Choice::nothing(format!(
-            "The last step was {} {} ago, and has until {} after to show.",
+            "the last step was {} {} ago; it has {} to take effect",
             word(rung.step),
             span(ago),
             span(wait_ms)
@@ -218,8 +225,8 @@ fn after(case: &AgentCase, rung: &Rung) -> Step {
 
 fn tried(case: &AgentCase) -> &'static str {
     match case.state.rung.as_ref().map(|rung| rung.step) {
-        Some(Step::Interrupt) => "interrupting it did not help",
-        Some(_) | None => "waking it did not help",
+        Some(Step::Interrupt) => "an interrupt did not help",
+        Some(_) | None => "a wake did not help",
     }
 }
 
@@ -227,7 +234,7 @@ fn is_restartable(case: &AgentCase) -> bool {
     case.seen.session == SessionSeen::Alive && case.sight().can_see()
 }
 
-/// The restart that is due, unless a guard holds it back.
+/// The restart, unless a guard prevents it.
 fn restart(case: &AgentCase, reason: String) -> Choice {
     gone::crash_loop(case)
         .or_else(|| gone::cooling(case))
@@ -235,18 +242,15 @@ fn restart(case: &AgentCase, reason: String) -> Choice {
         .unwrap_or_else(|| Choice::of(Step::Restart, reason))
 }
 
-/// Triage has looked at it and said that nothing is to be done, which it may do a few times in a row.
+/// Triage answered `nothing`, which it may do a few times in a row.
 fn held(case: &AgentCase) -> Option<Choice> {
     let ago = case.sight().age_of(case.state.held_at_ms?);
     (ago < case.policy.hold_ms && case.state.held <= HELD_MOST).then(|| {
-        Choice::nothing(format!(
-            "{HUNG}; triage looked at it {} ago and held the ladder back.",
-            span(ago)
-        ))
+        Choice::nothing(format!("{HUNG}; triage held the next step back {} ago", span(ago)))
     })
 }
 
-/// Whether this case may be restarted now. For those who want to go further than the ladder.
+/// Whether a restart is allowed now. Triage needs it to go one rung further.
 pub(super) fn may_restart(case: &AgentCase) -> bool {
     is_restartable(case)
         && case.late() == Lateness::VeryStale

@@ -1,4 +1,4 @@
-//! What was seen, folded into what is remembered.
+//! Folds an observation into the state of an agent.
 
 use super::sight::{CPU_FLOOR_MOST, Sight};
 use crate::restart::clear;
@@ -7,7 +7,7 @@ use ostler_model::{
     RestartPolicy, SessionSeen, WatchSpec, WatchState,
 };
 
-/// The numbers of the guard: 30 s doubling to 10 min, five starts in 15 min, forgotten when it was well for 30 min.
+/// The restart guard: 30 s doubling to 10 min, five starts in 15 min, reset after 30 min of health.
 pub(super) fn guard() -> RestartPolicy {
     RestartPolicy::preset(Preset::Gastown)
 }
@@ -39,7 +39,7 @@ pub fn look(
     decay(state, policy, now_ms);
 }
 
-/// After the clock was set back, what was to be in the future is now: no wait is longer than it was meant to be.
+/// After the clock was set back, future times become now, so that no wait gets longer than intended.
 fn not_in_the_future(state: &mut WatchState, now_ms: u64) {
     let times = [
         &mut state.screen_at_ms,
@@ -70,7 +70,7 @@ fn not_in_the_future(state: &mut WatchState, now_ms: u64) {
     }
 }
 
-/// What was seen of it alive says nothing any more; it has not died.
+/// The agent is asleep, not dead. Its earlier activity has no meaning any more.
 fn sleeps(state: &mut WatchState) {
     if state.alive_at_ms.take().is_some() {
         is_gone(state);
@@ -97,7 +97,7 @@ fn died(state: &mut WatchState, seen: &Observation, orders: &PatrolOrders, now_m
     is_gone(state);
     let was_alive = state.alive_at_ms.take().is_some();
     if !seen.is_wanted || orders.stopped.is_some() {
-        // It was to end: that is no death.
+        // The end was requested: no death.
         state.died_at_ms = None;
     } else if was_alive && state.died_at_ms.is_none() {
         state.died_at_ms = Some(now_ms.saturating_sub(seen.dead_age_ms.unwrap_or(0)));
@@ -123,7 +123,7 @@ fn lives(
             state.blocked_since_ms = None;
             state.nudged = 0;
         }
-        // What was said to it before there was work was about something else.
+        // Steps taken before there was work were about something else.
         PendingSeen::Work { .. } if state.pending_since_ms.is_none() => {
             state.pending_since_ms = Some(now_ms);
             state.rung = None;
@@ -156,13 +156,13 @@ fn lives(
     }
 }
 
-/// A text that was taken counts as a movement; one that only stands on the screen does not.
+/// A text that the agent took counts as activity; one that only stands on the screen does not.
 fn moved(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_ms: u64) {
     let sight = Sight { seen, state, policy, now_ms };
     let moved_at_ms = sight.moved_at_ms();
     let (cycle, is_typed) = (sight.cycle(), sight.typed_since_screen());
     if seen.screen.is_some() && seen.screen != state.screen {
-        // Without output no screen changes. What only we typed is no change.
+        // The screen cannot change without output. A change that only our typing made does not count.
         let written_ms = now_ms.saturating_sub(seen.output_age_ms.unwrap_or(0));
         if state.screen.is_none() {
             state.screen_since_ms = Some(written_ms);
@@ -182,7 +182,7 @@ fn moved(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_
     quietest(state, seen);
 }
 
-/// The quietest it was seen is its noise. A program that computes all the time is not taken for noise.
+/// The lowest CPU use seen is the agent's noise floor. A program that always computes must not raise the floor.
 fn quietest(state: &mut WatchState, seen: &Observation) {
     if let Some(used) = seen.cpu_percent {
         let floor = state.cpu_floor_percent.unwrap_or(CPU_FLOOR_MOST);
@@ -190,7 +190,7 @@ fn quietest(state: &mut WatchState, seen: &Observation) {
     }
 }
 
-/// Less work than when it was last nudged: it does its work.
+/// Less pending work than at the last nudge: the agent does its work.
 fn worked(state: &mut WatchState, work: u32) {
     if work < state.nudged_work {
         state.nudged = 0;
@@ -198,7 +198,7 @@ fn worked(state: &mut WatchState, work: u32) {
     state.nudged_work = work;
 }
 
-/// The first time that was named counts: `3am` is tomorrow's as soon as it is past.
+/// The first time that was shown counts: once it has passed, `3am` would mean tomorrow.
 fn limited(state: &mut WatchState, seen: &Observation) {
     match seen.shows.as_ref() {
         Some(shown) if shown.state == AgentState::Limited => {
@@ -209,7 +209,7 @@ fn limited(state: &mut WatchState, seen: &Observation) {
     }
 }
 
-/// Nothing is held against an agent for ever.
+/// Failures are forgotten after a while.
 fn decay(state: &mut WatchState, policy: &PatrolPolicy, now_ms: u64) {
     let is_over = |since: u64, limit_ms: u64| now_ms.saturating_sub(since) >= limit_ms;
     let looped = state.crash_loop_since_ms;
@@ -222,7 +222,7 @@ fn decay(state: &mut WatchState, policy: &PatrolPolicy, now_ms: u64) {
         state.well_since_ms.is_some_and(|since| is_over(since, guard().backoff.reset_after_ms));
     let is_long_ago = state.started_at_ms.is_some_and(|at| is_over(at, policy.crash_loop_decay_ms));
     if is_well || is_long_ago {
-        // The single failures stay, so that a slow loop is one too; a loop that was noticed has its own time.
+        // The single failures stay, so that a slow loop is found too; a loop that was found has a time of its own.
         state.tally.steps = 0;
         state.backoff_until_ms = None;
     }

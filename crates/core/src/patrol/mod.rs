@@ -1,19 +1,19 @@
-//! What is done for the agents of a town: looked at, judged, and helped up a ladder.
+//! The decisions of the patrol: it observes agents, judges them, and takes the steps of a ladder.
 //!
-//! One tick, in this order; only the first and the last but one touch the world, and they are not here:
+//! One tick, in this order. `observe` and `act` touch the system and are not in this crate:
 //!
 //! ```text
-//!   begin_tick                       a gap in the ticks makes silence prove nothing for a while
-//!   each agent:  observe ─► look     what was seen is folded into what is remembered
+//!   begin_tick                       after a gap between ticks, silence proves nothing for a while
+//!   each agent:  observe ─► look     folds the observation into the agent's state
 //!   mass_death                       many deaths at once are one event
-//!   each agent:  decide              the document's matrix, and the ladder
+//!   each agent:  decide              Gas Town's matrix, and the ladder
 //!                 └─ trips? may_ask? asked ─► triage ─► admit, or degraded
-//!                escalation          a person is told of each trouble once, and of its end once
-//!                act ─► acted        what was done is remembered
+//!                escalation          notifies the operator once when a condition begins, and once when it ends
+//!                act ─► acted        records what was done
 //! ```
 //!
-//! A person's orders come before everything. What cannot be seen kills nothing, what has no work is idle, what
-//! moves is at work, and what is not ours is at most spoken to.
+//! A person's orders come first. An agent that cannot be observed is not killed, one without work is idle, one with
+//! activity is working, and one in a session that Ostler did not create is at most sent text.
 
 mod acted;
 mod asking;

@@ -1,19 +1,19 @@
-//! A person's orders for the whole town, and who may lift them.
+//! A person's orders for all agents, and who may lift them.
 
 use ostler_model::{Order, PatrolOrders};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderGiver {
     Person,
-    /// Something that acts by itself.
+    /// An automatic rule.
     Rule,
 }
 
-/// A person gave the order, so only a person lifts it.
+/// A person gave the order, so only a person can lift it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept(pub Order);
 
-/// An automatic stop never takes the place of one that a person gave.
+/// An automatic stop never replaces a stop that a person gave.
 pub fn stop(orders: &mut PatrolOrders, order: Order) {
     match &orders.stopped {
         Some(standing) if standing.is_manual && !order.is_manual => {}
@@ -21,7 +21,7 @@ pub fn stop(orders: &mut PatrolOrders, order: Order) {
     }
 }
 
-/// Lifts the stop, and says what it was.
+/// Lifts the stop and returns it.
 pub fn lift(orders: &mut PatrolOrders, who: OrderGiver) -> Result<Option<Order>, Kept> {
     match (&orders.stopped, who) {
         (Some(order), OrderGiver::Rule) if order.is_manual => Err(Kept(order.clone())),

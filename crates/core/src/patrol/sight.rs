@@ -1,17 +1,17 @@
-//! What can be told from one look, together with what is remembered of those before.
+//! Facts derived from one observation and the remembered state.
 
 use ostler_model::{
     AgentState, DeclaredState, Freshness, HeartbeatSeen, Observation, PatrolPolicy, PendingSeen,
     WatchSpec, WatchState,
 };
 
-/// A program that always uses more than this computes, and does not idle.
+/// A program that always uses more than this computes, and is not idle.
 pub(super) const CPU_FLOOR_MOST: f64 = 2.0;
 
-/// What a program writes so soon after it said that it is stuck belongs to saying so.
+/// Output this soon after the agent reported that it is stuck is part of the report.
 const SAYING_MS: u64 = 10_000;
 
-/// How old the heartbeat is. A file that is not there, or that cannot be read, proves nothing.
+/// How old the heartbeat is. A missing or unreadable file proves nothing.
 pub fn freshness(heartbeat: &HeartbeatSeen, watch: &WatchSpec) -> Freshness {
     match heartbeat {
         HeartbeatSeen::None | HeartbeatSeen::Missing | HeartbeatSeen::Unreadable { .. } => {
@@ -31,11 +31,11 @@ fn of_age(age_ms: u64, watch: &WatchSpec) -> Freshness {
     }
 }
 
-/// One look, and the memory it is seen with.
+/// One observation, and the state that it is compared with.
 ///
-/// After a clock was set back, files and sessions are from the future, and an age is nothing until the clock has
-/// caught up. So an age of nothing is believed only where something is new: another cycle, another screen, a session
-/// that was not there. Otherwise what we have seen ourselves counts.
+/// After the clock was set back, files and sessions have times in the future, and their age is 0 until the clock has
+/// caught up. So an age of 0 counts only if something is new: another cycle, another screen, a session that did not
+/// exist before. Otherwise the times that the patrol itself recorded count.
 #[derive(Clone, Copy)]
 pub(super) struct Sight<'a> {
     pub seen: &'a Observation,
@@ -45,7 +45,7 @@ pub(super) struct Sight<'a> {
 }
 
 impl Sight<'_> {
-    /// Something that is said to be in the future is now.
+    /// A time in the future counts as now.
     pub fn age_of(&self, at_ms: u64) -> u64 {
         self.now_ms.saturating_sub(at_ms)
     }
@@ -54,7 +54,7 @@ impl Sight<'_> {
         self.now_ms.saturating_sub(age_ms)
     }
 
-    /// We typed after the screen was last read: what has changed since may be only that text.
+    /// We typed after the screen was last read, so a change may be only that text.
     pub fn typed_since_screen(&self) -> bool {
         self.state.typed_at_ms.is_some() && self.state.typed_at_ms >= self.state.screen_at_ms
     }
@@ -73,11 +73,11 @@ impl Sight<'_> {
             .map(|age| self.ago(age))
     }
 
-    /// Another screen than at the last look, but for spinners and clocks.
+    /// When the screen changed, apart from spinners and clocks.
     fn redrawn_at_ms(&self) -> Option<u64> {
         let (now, before) = (self.seen.screen?, self.state.screen?);
         let is_new = now != before && !self.typed_since_screen();
-        // Output is younger than the change, or the change itself; and no change is older than the last look.
+        // Output is not older than the change, and no change is older than the last observation.
         let at = self.ago(self.seen.output_age_ms.unwrap_or(0));
         is_new.then(|| at.max(self.state.screen_at_ms.unwrap_or(at)))
     }
@@ -86,7 +86,7 @@ impl Sight<'_> {
         self.seen.shows.as_ref().is_some_and(|shown| shown.state == state)
     }
 
-    /// It uses more of a processor than its own noise. One that shows an idle prompt is idle, whatever it uses.
+    /// It uses more CPU than its own noise. An agent that shows an idle prompt is idle, whatever it uses.
     pub fn computes(&self) -> bool {
         const NOISE: f64 = 5.0;
         let floor = self.state.cpu_floor_percent.unwrap_or(CPU_FLOOR_MOST);
@@ -94,7 +94,7 @@ impl Sight<'_> {
         !self.shows(AgentState::Idle) && self.seen.cpu_percent.is_some_and(|used| used >= least)
     }
 
-    /// Its screen says that it works and is being drawn, and it has not been the same for too long.
+    /// Its screen shows work in progress, is being redrawn, and has not been the same for too long.
     pub fn is_thinking(&self) -> bool {
         const DRAWN_MS: u64 = 60_000;
         let is_drawn = self.seen.output_age_ms.is_some_and(|age| age < DRAWN_MS);
@@ -102,7 +102,7 @@ impl Sight<'_> {
         self.shows(AgentState::Working) && is_drawn && is_patient
     }
 
-    /// When it last moved, as far as anybody knows.
+    /// The last known activity.
     pub fn moved_at_ms(&self) -> Option<u64> {
         let computes = self.computes().then_some(self.now_ms);
         self.state
@@ -113,7 +113,7 @@ impl Sight<'_> {
             .max(computes)
     }
 
-    /// Without any of these, not moving and not being seen to move are the same.
+    /// Without any of these, no activity and no observed activity are the same.
     pub fn can_see(&self) -> bool {
         self.seen.output_age_ms.is_some() || self.seen.screen.is_some()
     }
@@ -126,7 +126,7 @@ impl Sight<'_> {
         }
     }
 
-    /// For how long it has not moved, if that can be seen. No session has been silent for longer than it exists.
+    /// How long it has shown no activity, if that can be observed. At most the age of its session.
     pub fn silent_ms(&self) -> Option<u64> {
         let since = self.moved_at_ms().or(self.state.screen_since_ms).unwrap_or(self.now_ms);
         let since = Some(since).max(self.started_at_ms()).unwrap_or(self.now_ms);
@@ -165,7 +165,7 @@ impl Sight<'_> {
         }
     }
 
-    /// For how long there has been work, as far as we have looked.
+    /// How long work has been pending, as far as observed.
     pub fn pending_ms(&self) -> u64 {
         self.state.pending_since_ms.map_or(0, |since| self.age_of(since))
     }
@@ -178,7 +178,7 @@ impl Sight<'_> {
         self.seen.declared.as_ref().is_some_and(|said| said.state == DeclaredState::AwaitingGate)
     }
 
-    /// It says that it is stuck, and nothing since then says otherwise: no other session, no heartbeat, no movement.
+    /// It reported that it is stuck, and nothing newer contradicts: no other session, no heartbeat, no activity.
     pub fn is_stuck(&self) -> bool {
         let Some(said) = &self.seen.declared else { return false };
         let said_ms = said.at_ms.min(self.now_ms);
@@ -190,14 +190,14 @@ impl Sight<'_> {
             && self.moved_at_ms().is_none_or(|at| at <= received_ms)
     }
 
-    /// It moves, has work, and has not come to the end of a cycle for very long.
+    /// It is active and has work, but has completed no cycle for very long.
     pub fn is_stalled(&self) -> bool {
         self.has_work()
             && self.pending_ms() >= self.policy.stalled_ms
             && self.heartbeat_at_ms().is_some_and(|at| self.age_of(at) >= self.policy.stalled_ms)
     }
 
-    /// Its session is young, and it has not shown itself since it was made.
+    /// Its session is new, and it has shown no sign of life in it.
     pub fn is_starting(&self) -> bool {
         self.started_at_ms().is_some_and(|started| {
             self.age_of(started) < self.policy.grace_ms
@@ -205,7 +205,7 @@ impl Sight<'_> {
         })
     }
 
-    /// Whether it has shown anything since the ladder's last rung.
+    /// Whether it has shown activity since the last rung.
     pub fn has_moved_since(&self, at_ms: u64, cycle: Option<u64>) -> bool {
         self.heartbeat_at_ms().is_some_and(|at| at > at_ms)
             || (cycle.is_some() && self.cycle().is_some() && cycle != self.cycle())

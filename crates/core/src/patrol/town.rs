@@ -1,10 +1,10 @@
-//! What concerns the whole town: the ticks, and many deaths at once.
+//! Decisions about all agents together: the ticks, and many deaths at once.
 //!
 //! ```text
-//!   quiet ── so many deaths within the window ──► noticed: nobody is started in this tick, a person is told
-//!     ▲                                              │ next tick
-//!     │                                              ▼
-//!     └── nobody is left to start ──── waves of 1, 2, 4, …, one a tick; of 1 again when one of the last died
+//!   quiet ── many deaths within the window ──► noticed: no start in this tick, the operator is notified
+//!     ▲                                           │ next tick
+//!     │                                           ▼
+//!     └── none left to start ──── waves of 1, 2, 4, …, one per tick; back to 1 if one of the last wave died
 //! ```
 
 use ostler_model::{
@@ -12,10 +12,10 @@ use ostler_model::{
 };
 use std::collections::BTreeMap;
 
-/// Ticks that come a little late are no gap.
+/// Ticks that are a little late are no gap.
 const GAP_LEAST_MS: u64 = 60_000;
 
-/// Counts the tick, and notices when there was none for too long.
+/// Counts the tick, and notes a gap since the last one.
 pub fn begin_tick(town: &mut PatrolState, tick_ms: u64, policy: &PatrolPolicy, now_ms: u64) {
     let gap_ms = tick_ms.saturating_mul(3).max(policy.progress_ms).max(GAP_LEAST_MS);
     let was_set_back = town.last_tick_ms.is_some_and(|last| last > now_ms);
@@ -30,8 +30,8 @@ pub fn begin_tick(town: &mut PatrolState, tick_ms: u64, policy: &PatrolPolicy, n
     town.last_tick_ms = Some(now_ms);
 }
 
-/// After every agent was looked at, and before anything is decided. `told` of the trouble is set by whoever told it;
-/// until then its begin is given again.
+/// Runs after all agents were observed and before any decision. The caller sets `is_reported` of the condition once
+/// the operator is notified; until then the begin is returned again.
 pub fn mass_death(
     town: &mut PatrolState,
     states: &BTreeMap<String, WatchState>,
@@ -71,7 +71,7 @@ fn notice(
     if count == 0 || !together {
         return Edge::None;
     }
-    let why = format!("{} agents died at once.", deaths.len());
+    let why = format!("{} agents died at once", deaths.len());
     let trouble = Trouble {
         what: TroubleKind::MassDeath,
         why,
@@ -118,7 +118,8 @@ fn over(town: &mut PatrolState) -> Edge {
     }
 }
 
-/// One answer that is missing may be a busy machine; two ticks in a row without one are told, once.
+/// A single missing answer may come from a busy machine. After two ticks in a row without one, the operator is
+/// notified once.
 pub fn unreachable(
     town: &mut PatrolState,
     silence: Option<&str>,
@@ -131,8 +132,7 @@ pub fn unreachable(
     match (silence, &town.unreachable) {
         (Some(why), None) => {
             let what = TroubleKind::TmuxUnreachable;
-            let why =
-                format!("Nothing is known of the agents in tmux, and nothing is done: {why}.");
+            let why = format!("agents in tmux cannot be observed, no action: {why}");
             town.unreachable =
                 Some(Trouble { what, why, since_ms: now_ms, is_reported: false, question: None });
             Edge::None
@@ -146,9 +146,9 @@ pub fn unreachable(
     }
 }
 
-/// The day of a time, as `2026-01-31`, in UTC.
+/// The UTC date of a time, as `2026-01-31`.
 pub fn day(at_ms: u64) -> String {
-    // Howard Hinnant's days-to-civil, with years that begin in March.
+    // Howard Hinnant's days-to-civil algorithm; its years begin in March.
     let days = at_ms / 86_400_000 + 719_468;
     let era = days / 146_097;
     let of_era = days % 146_097;

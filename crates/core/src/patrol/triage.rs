@@ -1,8 +1,8 @@
-//! Who may be asked, and what of an answer is heeded.
+//! When triage may be asked, and which answers are accepted.
 //!
-//! Triage may be gentler than the ladder, or go one rung further where the evidence is complete. It may not end what
-//! is idle, unknown, not ours or moving, nor pass a cooldown or a guard. And it may hold the ladder back only a few
-//! times in a row, because an agent that hangs for days while everybody looks at it is what this is here to prevent.
+//! Triage may choose a gentler step than the ladder, or one rung further if the evidence is complete. It may not end
+//! an agent that is idle, unknown, foreign or active, nor override a cooldown or a guard. It may hold the ladder back
+//! only a few times in a row, because an agent must not hang for days while triage keeps answering `nothing`.
 
 use super::asking;
 use super::case::AgentCase;
@@ -15,7 +15,7 @@ use ostler_model::{
 use serde_json::json;
 use std::fmt;
 
-/// So often in a row it may say that nothing is to be done.
+/// The most times in a row that triage may answer `nothing` for an agent.
 pub const HELD_MOST: u32 = 3;
 
 /// Why triage is not asked.
@@ -27,7 +27,7 @@ pub enum TriageSkipped {
     Budget {
         asked: u32,
     },
-    /// It has held this agent's ladder back as often as it may.
+    /// Triage has used up its `nothing` answers for this agent.
     Held,
 }
 
@@ -35,20 +35,24 @@ impl fmt::Display for TriageSkipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TriageSkipped::Cooldown { left_ms } => {
-                write!(f, "it was asked about this agent, and not again for {} s", left_ms / 1_000)
+                write!(
+                    f,
+                    "it was asked about this agent recently; next time in {} s",
+                    left_ms / 1_000
+                )
             }
             TriageSkipped::Budget { asked } => {
-                write!(f, "it was asked {asked} times today, which is all")
+                write!(f, "its daily budget of {asked} calls is used")
             }
             TriageSkipped::Held => {
-                write!(f, "it has held the ladder back {HELD_MOST} times in a row")
+                write!(f, "it has held the next step back {HELD_MOST} times in a row")
             }
         }
     }
 }
 
-/// A signal tripped on which an opinion is worth its cost: an agent that is about to be woken, interrupted or restarted, or
-/// that moves without end. Not for what is plainly dead, plainly well, or only nudged.
+/// Whether an opinion is worth its cost: an agent is about to be woken, interrupted or restarted, or is active
+/// without end. Not for agents that are clearly dead, clearly healthy, or only nudged.
 pub fn trips(decision: &Decision) -> bool {
     match (decision.step, decision.health) {
         (Step::Nothing | Step::Start | Step::Nudge, _) => false,
@@ -81,29 +85,29 @@ pub fn may_ask(
     if asked >= spec.daily_budget { Err(TriageSkipped::Budget { asked }) } else { Ok(()) }
 }
 
-/// It is about to be asked. Remembered before the answer, so that a crash in between costs no second one.
+/// Called before the question. The record comes before the answer, so that a crash in between does not ask twice.
 pub fn asked(state: &mut WatchState, town: &mut PatrolState, now_ms: u64) {
     town.triage_asked = asked_today(town, now_ms).saturating_add(1);
     town.triage_day = day(now_ms);
     state.triage_at_ms = Some(now_ms);
 }
 
-/// A day that is yet to come is today: setting the clock back buys nothing.
+/// A day in the future counts as today, so that setting the clock back does not renew the budget.
 fn asked_today(town: &PatrolState, now_ms: u64) -> u32 {
     if town.triage_day < day(now_ms) { 0 } else { town.triage_asked }
 }
 
-/// The decision when triage was to decide and did not.
+/// The mechanical decision, when triage should have decided but did not.
 pub fn degraded(mechanical: &Decision, why: &str) -> Decision {
     Decision { by: DecidedBy::Degraded(why.to_owned()), ..mechanical.clone() }
 }
 
-/// What becomes of an answer.
+/// Accepts or refuses an answer.
 pub fn admit(answer: &TriageAnswer, mechanical: &Decision, case: &AgentCase) -> Decision {
     if let Err(refusal) = admissible(answer.step, mechanical, case) {
-        let description = format!("Triage wanted {}: {refusal}.", word(answer.step));
+        let description = format!("triage wanted {}: {refusal}", word(answer.step));
         let mut decision = degraded(mechanical, &description);
-        decision.reason = format!("{} {description}", mechanical.reason);
+        decision.reason = format!("{}; {description}", mechanical.reason);
         return decision;
     }
     let mut evidence = mechanical.evidence.clone();
@@ -125,11 +129,11 @@ fn admissible(step: Step, mechanical: &Decision, case: &AgentCase) -> Result<(),
         return Ok(());
     }
     if mechanical.step == Step::Nothing {
-        return Err(format!("there is nothing to do ({})", mechanical.reason));
+        return Err(format!("no action is due ({})", mechanical.reason));
     }
     match mechanical.health {
         SessionHealth::SessionDead | SessionHealth::AgentDead => {
-            return Err("a dead agent is started, whatever it looks like".to_owned());
+            return Err("a dead agent is always started".to_owned());
         }
         SessionHealth::Healthy | SessionHealth::AgentHung | SessionHealth::Unknown => {}
     }
@@ -144,7 +148,7 @@ fn admissible(step: Step, mechanical: &Decision, case: &AgentCase) -> Result<(),
         Step::Nothing => Ok(()),
         Step::Start => Err("it is running".to_owned()),
         Step::Escalate => match &case.state.condition {
-            Some(open) if open.is_reported => Err("a person has been told".to_owned()),
+            Some(open) if open.is_reported => Err("the operator is already notified".to_owned()),
             Some(_) | None => Ok(()),
         },
         Step::Nudge | Step::Wake | Step::Interrupt | Step::Restart => {
@@ -154,28 +158,28 @@ fn admissible(step: Step, mechanical: &Decision, case: &AgentCase) -> Result<(),
     }
 }
 
-/// One rung beyond what is due.
+/// Checks a step one rung beyond the one that is due.
 fn further(step: Step, due: u8, mechanical: &Decision, case: &AgentCase) -> Result<(), String> {
     if force(step) > due + 1 {
-        return Err(format!("that is more than one rung beyond {}", word(mechanical.step)));
+        return Err(format!("it is more than one rung beyond {}", word(mechanical.step)));
     }
     if force(step) <= force(Step::Wake) {
         return Ok(());
     }
     if mechanical.step == Step::Escalate {
-        return Err("it is for a person to say".to_owned());
+        return Err("the operator must decide".to_owned());
     }
     if case.seen.session != SessionSeen::Alive {
-        return Err("its session is not one that we made".to_owned());
+        return Err("Ostler did not create its session".to_owned());
     }
     if mechanical.health != SessionHealth::AgentHung {
         return Err("it is not certain that it hangs".to_owned());
     }
     if case.state.rung.is_none() {
-        return Err("it has not been spoken to yet".to_owned());
+        return Err("it has not been nudged yet".to_owned());
     }
     if case.sight().is_thinking() {
-        return Err("its screen says that it works".to_owned());
+        return Err("its screen shows work in progress".to_owned());
     }
     if step == Step::Restart && !may_restart(case) {
         return Err("it may not be restarted now".to_owned());
@@ -187,7 +191,7 @@ fn force(step: Step) -> u8 {
     match step {
         Step::Nothing | Step::Start => 0,
         Step::Nudge => 1,
-        // Where a person is told, it is too late or too early for more than words.
+        // When the operator is notified, nothing stronger than text is allowed.
         Step::Wake | Step::Escalate => 2,
         Step::Interrupt => 3,
         Step::Restart => 4,

@@ -1,9 +1,9 @@
-//! When a person is told: once when a trouble begins, and once when it is over.
+//! When the operator is notified: once when a condition begins, and once when it ends.
 //!
 //! ```text
-//!   well ── escalate ──► begun ── told (acted) ──► told ── well for long enough, or not wanted ──► well
-//!                          ▲                        │
-//!                          └── escalate, graver ────┘
+//!   well ── escalate ──► begun ── sent (acted) ──► notified ── well for long enough, or not wanted ──► well
+//!                          ▲                         │
+//!                          └── escalate, graver ─────┘
 //! ```
 
 use super::look::guard;
@@ -11,7 +11,7 @@ use ostler_model::{
     AgentState, Decision, Edge, Observation, PatrolPolicy, Step, Trouble, TroubleKind, WatchState,
 };
 
-/// Whether a person who was told of this trouble knows of the other as well.
+/// Whether a notification of the open condition also covers the other one.
 pub(super) fn covers(open: &Trouble, kind: TroubleKind, seen: &Observation) -> bool {
     match (open.what, kind) {
         (TroubleKind::Waiting, TroubleKind::Waiting) => open.question == asked(seen),
@@ -23,7 +23,8 @@ fn asked(seen: &Observation) -> Option<String> {
     seen.shows.as_ref().and_then(|shown| shown.question.clone())
 }
 
-/// After the decision. A begin that could not be told (`acted` with a failure) is given again at the next tick.
+/// Runs after the decision. A begin that could not be delivered (`acted` with a failure) is returned again at the
+/// next tick.
 pub fn escalation(
     state: &mut WatchState,
     decision: &Decision,
@@ -67,7 +68,7 @@ fn begins(
 fn ends(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_ms: u64) -> Edge {
     let Some(open) = &state.condition else { return Edge::None };
     let shows = |wanted: AgentState| seen.shows.as_ref().is_some_and(|shown| shown.state == wanted);
-    // Seen to be over is over. What cannot be seen now is not.
+    // A condition that is seen to be over is over. Without an observation it stays.
     let is_seen = seen.shows.is_some() || seen.screen.is_some();
     let is_answered = match open.what {
         TroubleKind::Waiting => is_seen && !shows(AgentState::Waiting) && !seen.is_begun,

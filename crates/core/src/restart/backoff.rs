@@ -1,15 +1,15 @@
-//! How long to wait, and how many are too many.
+//! Restart delay and restart limit.
 
 use ostler_model::{Backoff, RestartLimit};
 
-/// The wait after so many in a row.
+/// The delay after this many restarts in a row.
 pub fn wait_ms(backoff: &Backoff, steps: u32) -> u64 {
     let factor = backoff.factor.max(1.0);
     let wait = backoff.initial_ms as f64 * factor.powi(steps.min(1_000) as i32);
     if wait.is_finite() { (wait.round() as u64).min(backoff.max_ms) } else { backoff.max_ms }
 }
 
-/// A loop that is just too slow for the window is a loop all the same: four times as many in sixty times the
+/// The limit for a slow crash loop, one that stays below the first limit: four times the count within sixty times the
 /// window.
 pub fn slow(limit: RestartLimit) -> RestartLimit {
     RestartLimit {
@@ -18,7 +18,7 @@ pub fn slow(limit: RestartLimit) -> RestartLimit {
     }
 }
 
-/// Whether these ends, the last one included, are too many.
+/// Whether these ends, the last one included, reach the limit.
 pub fn is_reached(limit: RestartLimit, ends_ms: &[u64], now_ms: u64) -> bool {
     let recent = ends_ms.iter().filter(|at| now_ms.saturating_sub(**at) < limit.window_ms);
     limit.count > 0 && recent.count() >= limit.count as usize

@@ -1,5 +1,5 @@
-//! What an end means. The codes are those programs use today: 2 and 78 for "my configuration is wrong", 75 for
-//! "start me again", 100 and up for "do not even try".
+//! What an exit status means. The codes follow common practice: 2 and 78 mean "my configuration is wrong", 75 means
+//! "restart me", 100 and above mean "do not restart me".
 
 use crate::ExitStatus;
 use ostler_model::{Preset, RestartPolicy};
@@ -10,26 +10,26 @@ const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
-/// How a unit's run ended, with what we know beside the status.
+/// How a unit's run ended: the exit status and the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Death {
     pub status: ExitStatus,
     pub cause: Cause,
 }
 
-/// Who or what ended it.
+/// What ended the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     Itself,
-    /// Our own health check said so.
+    /// A health check of ours failed.
     Unhealthy,
-    /// It was not ready in time.
+    /// The unit was not ready in time.
     NotReady,
-    /// A limit on time of its own.
+    /// One of the run's own timeouts.
     TimedOut,
-    /// The kernel, for want of memory.
+    /// The kernel's OOM killer.
     OutOfMemory,
-    /// It could not even be executed.
+    /// The program could not be executed.
     NotSpawned,
 }
 
@@ -37,13 +37,13 @@ pub enum Cause {
 #[serde(rename_all = "kebab-case")]
 pub enum ExitClass {
     Clean,
-    /// Its configuration is wrong: the same again would fail again.
+    /// Its configuration is wrong, so a restart would fail too.
     Config,
-    /// It says that starting it again is of no use.
+    /// The program says that a restart is of no use.
     Fatal,
-    /// It wants to be started again.
+    /// The program requests a restart.
     Temporary,
-    /// Somebody asked it to end.
+    /// The program was asked to end.
     Asked,
     Signal,
     OutOfMemory,
@@ -53,12 +53,12 @@ pub enum ExitClass {
     Failure,
 }
 
-/// Which codes mean what. The documents differ.
+/// What the exit codes mean. The presets differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExitRule {
     pub config: &'static [i32],
     pub fatal_from: i32,
-    /// TERM and INT from outside mean that somebody wants it to end.
+    /// TERM and INT from outside mean that the program was asked to end.
     pub heeds_signals: bool,
 }
 
@@ -95,31 +95,31 @@ impl Death {
         Self { status, cause: Cause::Itself }
     }
 
-    /// It ended because it wants to be started again.
+    /// Whether the program ended to request a restart.
     pub fn is_wish(&self) -> bool {
         self.cause == Cause::Itself && self.status == ExitStatus::Code(TEMPORARY)
     }
 
-    /// In a few words, for people.
+    /// A short text for people.
     pub fn description(&self) -> String {
         let status = match self.status {
             ExitStatus::Code(code) => format!("exit {code}"),
             ExitStatus::Signal(SIGKILL) => "killed".to_owned(),
             ExitStatus::Signal(signal) => format!("signal {signal}"),
-            ExitStatus::Unknown => "exit status not known".to_owned(),
+            ExitStatus::Unknown => "exit status unknown".to_owned(),
         };
         match self.cause {
             Cause::Itself => status,
             Cause::Unhealthy => format!("{status}, unhealthy"),
             Cause::NotReady => format!("{status}, not ready in time"),
-            Cause::TimedOut => format!("{status}, out of time"),
+            Cause::TimedOut => format!("{status}, timed out"),
             Cause::OutOfMemory => format!("{status}, out of memory"),
-            Cause::NotSpawned => "could not be started".to_owned(),
+            Cause::NotSpawned => "could not start".to_owned(),
         }
     }
 }
 
-/// As the preset's document has it.
+/// The rule that the preset's source project uses.
 pub fn rule(policy: &RestartPolicy) -> ExitRule {
     match policy.preset {
         Some(Preset::Goclaw | Preset::Openclawos) => ExitRule::ONLY_ZERO,

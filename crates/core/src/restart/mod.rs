@@ -1,4 +1,4 @@
-//! When a unit is started again, after how long, and when no more: one type for every document.
+//! When a unit is restarted, after which delay, and when it is given up: one type for all presets.
 
 mod backoff;
 mod exit;

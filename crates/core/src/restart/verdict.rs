@@ -1,40 +1,40 @@
-//! What follows from a unit's end.
+//! What follows from the end of a unit's run.
 
 use super::backoff::{is_reached, slow, wait_ms};
 use super::exit::{Death, ExitClass, rule};
 use ostler_model::{BreakerOpen, RestartPolicy, Tally, When};
 
-/// More than any limit that makes sense; older ones fall away.
+/// More than any reasonable limit. Older failures are dropped.
 const KEPT_MOST: usize = 512;
 
-/// A run that asks to be started again and lasted longer than this has done some work.
+/// A run that requests a restart after a longer time than this has done some work.
 const QUICK_MS: u64 = 1_000;
-/// The wait after the second quick wish in a row, and the longest.
+/// The delay after the second quick restart request in a row, and the longest delay.
 const WISH_WAIT_MS: u64 = 1_000;
 const WISH_WAIT_MOST_MS: u64 = 60_000;
-/// So many quick wishes in a row are a loop.
+/// This many quick restart requests in a row are a loop.
 pub const WISHES_MOST: u32 = 8;
 
-/// Whether a unit that only ever asks to be started again is given up on.
+/// Whether a unit that only requests restarts is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wishes {
     Limited,
-    /// Of a part of Ostler itself.
+    /// For a part of Ostler itself.
     Unlimited,
 }
 
 /// What follows from an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Again, after this time.
+    /// Restart after this delay.
     Restart { wait_ms: u64 },
-    /// It is over, and that is well or not.
+    /// No restart. The class says whether the end was clean.
     Over { class: ExitClass },
-    /// Too often: the breaker is open.
+    /// Too many failures: the breaker opens.
     Broken { why: String },
 }
 
-/// The unit's run has ended without anybody having asked us to end it.
+/// Judges an end that was not requested.
 pub fn after(
     tally: &mut Tally,
     policy: &RestartPolicy,
@@ -45,7 +45,7 @@ pub fn after(
     after_with(tally, policy, Wishes::Limited, death, ran_ms, wall_ms)
 }
 
-/// The same, and what follows from a loop of wishes.
+/// The same, with an explicit limit for restart requests.
 pub fn after_with(
     tally: &mut Tally,
     policy: &RestartPolicy,
@@ -68,7 +68,7 @@ pub fn after_with(
         return Verdict::Over { class };
     }
     tally.failures_ms.push(wall_ms);
-    // A clock that was set back must not make the future count.
+    // After the clock was set back, failures from the future must not count.
     tally.failures_ms.retain(|at| *at <= wall_ms);
     let excess = tally.failures_ms.len().saturating_sub(KEPT_MOST);
     tally.failures_ms.drain(..excess);
@@ -76,7 +76,7 @@ pub fn after_with(
         for limit in [limit, slow(limit)] {
             if is_reached(limit, &tally.failures_ms, wall_ms) {
                 let why = format!(
-                    "{} ends in {} s, the last: {}",
+                    "gave up after {} failures in {} s: {}",
                     limit.count,
                     limit.window_ms / 1_000,
                     death.description()
@@ -92,15 +92,15 @@ pub fn after_with(
     Verdict::Restart { wait_ms }
 }
 
-/// It asked for it itself. The first time that is at once and costs nothing; one that asks again within a second waits
-/// as after a failure, and is stopped when it does nothing else.
+/// The program requested the restart (exit 75). The first one is immediate and free. A request within one second of
+/// the start waits like a failure, and a program that does nothing else is given up.
 fn wished(tally: &mut Tally, wishes: Wishes, ran_ms: u64, wall_ms: u64) -> Verdict {
     if ran_ms < QUICK_MS {
         tally.wishes = tally.wishes.saturating_add(1);
     }
     if wishes == Wishes::Limited && tally.wishes >= WISHES_MOST {
         let why = format!(
-            "it asked to be started again (exit 75) {} times in a row, each time within a second of its start",
+            "gave up after {} restart requests (exit 75) in a row, each within 1 s of the start",
             tally.wishes
         );
         tally.opened = Some(BreakerOpen { at_ms: wall_ms, why: why.clone() });
@@ -114,7 +114,7 @@ fn wished(tally: &mut Tally, wishes: Wishes, ran_ms: u64, wall_ms: u64) -> Verdi
     Verdict::Restart { wait_ms }
 }
 
-/// Somebody has looked, or it is not the same configuration any more.
+/// A person restarted the unit, or its configuration changed.
 pub fn clear(tally: &mut Tally) {
     tally.steps = 0;
     tally.wishes = 0;
@@ -124,7 +124,7 @@ pub fn clear(tally: &mut Tally) {
 
 fn is_restarted(when: When, class: ExitClass) -> bool {
     match (when, class) {
-        // Our own verdict restarts it whatever its exit code was.
+        // Our own health check restarts it, whatever the exit code was.
         (When::Always | When::OnFailure, ExitClass::Unhealthy) => true,
         (When::Never, _) => false,
         (When::Always, _) => true,

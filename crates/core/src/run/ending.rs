@@ -1,4 +1,4 @@
-//! Ending a tree: TERM, the grace, KILL, and the truth about what is left.
+//! Ends a process tree: TERM, the grace, KILL, and the record of what is left.
 
 use super::finish;
 use super::machine::{DRAIN_IDLE_MS, Ending, GIVE_UP_MS, Output, Phase, Root, Run, Stage};
@@ -10,7 +10,7 @@ use ostler_model::{Actor, Counter, Detach, Escapee, Extinct, RunState, Terminati
 use serde_json::{Value, json};
 
 impl Run {
-    /// The one way into a termination, whoever asked for it.
+    /// The only way into a termination, for every reason.
     pub(crate) fn begin_ending(
         &mut self,
         reason: Option<Termination>,
@@ -32,7 +32,7 @@ impl Run {
         Phase::Ending(Ending { reason, root, tree, output, stage: Stage::Grace { kill_due } })
     }
 
-    /// The root is gone and the time to settle is over: whatever is left is ended.
+    /// The root exited and the settling time is over: end the remaining processes.
     pub(super) fn end_leftovers(
         &mut self,
         status: ExitStatus,
@@ -49,7 +49,7 @@ impl Run {
         if tree.outside > 0 && self.detach == Detach::Allow {
             out.effect(Effect::LetGo(self.id()));
             if tree.inside == 0 {
-                // There is nobody to be asked: those outside have been let go.
+                // The processes outside were made a run of their own; none inside is left to signal.
                 out.write(self.save(RunState::Exiting, now));
                 out.effect(Effect::Watch(self.id()));
                 let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
@@ -60,7 +60,7 @@ impl Run {
         self.begin_ending(reason, Root::Exited(status), tree, output, now, out)
     }
 
-    /// Its program ended by itself, so its own status is how the run ended; unless an escape was said to be a failure.
+    /// The program ended by itself, so its own status is the reason. In strict mode an escape is a failure.
     pub(super) fn escape_reason(&self, tree: &Survey) -> Option<Termination> {
         match (tree.outside, self.detach) {
             (0, _) | (_, Detach::Forbid | Detach::Allow) => None,
@@ -68,7 +68,7 @@ impl Run {
         }
     }
 
-    /// The tree was believed to be gone, and is not.
+    /// The tree was believed to be empty, but is not.
     pub(super) fn end_late(
         &mut self,
         reason: Option<Termination>,
@@ -88,7 +88,7 @@ impl Run {
         Phase::Ending(Ending { reason, root, tree, output: Output::Open, stage })
     }
 
-    /// Those outside the boundary are named, once.
+    /// Names the processes outside the boundary, once.
     pub(super) fn report_escape(&mut self, tree: &Survey, now: Now, out: &mut Step) {
         if tree.outside == 0 || self.detach == Detach::Allow || self.describe_escape {
             return;
@@ -113,13 +113,13 @@ impl Run {
         out.write(self.note(
             Actor::Kernel,
             What::Escaped,
-            format!("{} outside its process group outlived it", tree.outside),
+            format!("{} processes outside its process group outlived it", tree.outside),
             json!({ "processes": named, "processGroupId": self.record.process_group_id }),
             now,
         ));
     }
 
-    /// After every new look: over when the root is known to have exited and nobody is left.
+    /// After every survey. The run is over if the root has exited and the tree is empty.
     pub(super) fn end_on(&mut self, ending: Ending, now: Now, out: &mut Step) -> Phase {
         let Root::Exited(status) = ending.root else { return Phase::Ending(ending) };
         finish::keep_status(&mut self.record, status);
@@ -127,10 +127,10 @@ impl Run {
             let extinct = ending.tree.extinct();
             return self.drain(ending.reason, status, extinct, ending.output, now, out);
         }
-        // Whoever still dies of TERM did not outlive it.
+        // A process that TERM still ends did not outlive the run.
         if matches!(ending.stage, Stage::Killed { .. }) {
             self.report_escape(&ending.tree, now, out);
-            // Somebody was born between the look and the blow.
+            // A process was forked between the survey and the KILL.
             out.effect(Effect::Signal { run: self.id(), signal: Signal::Kill });
         }
         out.effect(Effect::Watch(self.id()));
@@ -163,8 +163,7 @@ impl Run {
                 let refused: Vec<String> =
                     ending.tree.refusing.iter().map(Refusing::description).collect();
                 let why = if refused.is_empty() {
-                    "something of it outlived KILL; it will be reaped when the kernel lets it go"
-                        .to_owned()
+                    "processes survived KILL; they end when the kernel releases them".to_owned()
                 } else {
                     refused.join("; ")
                 };
@@ -197,7 +196,7 @@ impl Run {
         now: Now,
         out: &mut Step,
     ) {
-        // It is repeated while somebody is left; once is enough to be told.
+        // KILL is repeated while processes are left; each mode is reported once.
         if self.describe_kills.contains(&mode) {
             return;
         }
@@ -206,7 +205,7 @@ impl Run {
         out.write(self.note(
             Actor::Supervisor,
             What::KillSent,
-            format!("{processes} did not end by themselves"),
+            format!("{processes} processes did not end within the grace"),
             json!({ "mode": mode, "processes": processes }),
             now,
         ));

@@ -1,4 +1,4 @@
-//! The one finalizer: a run's last record, its last entry and its last count, once.
+//! The only finalizer: writes a run's last record, last journal entry and last count, once.
 
 use super::machine::{Phase, Run};
 use crate::action::{Effect, Step, Write};
@@ -7,7 +7,7 @@ use crate::time::Now;
 use ostler_model::{Actor, Counter, Extinct, RunRecord, RunState, Termination, What};
 use serde_json::json;
 
-/// The run had a process.
+/// For a run that had a process.
 pub(super) fn ended(
     run: &mut Run,
     reason: Option<Termination>,
@@ -24,7 +24,7 @@ pub(super) fn ended(
     });
     if status == ExitStatus::Unknown && run.record.error.is_none() {
         run.record.error =
-            Some("its exit status is not known: it ended while it was not our child".to_owned());
+            Some("exit status unknown: it ended while it was not our child".to_owned());
     }
     let mut description = description(status);
     if run.record.out_of_memory {
@@ -33,7 +33,7 @@ pub(super) fn ended(
     close(run, reason, extinct, description, now, out)
 }
 
-/// The run never had one.
+/// For a run that never had a process.
 pub(super) fn never_started(run: &mut Run, reason: Termination, now: Now, out: &mut Step) -> Phase {
     close(run, reason, Extinct::Yes, "never started".to_owned(), now, out)
 }
@@ -50,7 +50,7 @@ pub(super) fn description(status: ExitStatus) -> String {
     match status {
         ExitStatus::Code(code) => format!("exit code {code}"),
         ExitStatus::Signal(signal) => format!("signal {signal}"),
-        ExitStatus::Unknown => "exit status not known".to_owned(),
+        ExitStatus::Unknown => "exit status unknown".to_owned(),
     }
 }
 

@@ -1,10 +1,10 @@
-//! The life of one run.
+//! The state machine of one run.
 //!
 //! ```text
 //!            SpawnAsked
 //!                │
-//!   Queued ──────┤ (an older run of its scope is still there)
-//!   InLine ──────┤ (its pool has no place for it yet)
+//!   Queued ──────┤ (an older run of its scope is still live)
+//!   InLine ──────┤ (its pool has no free slot)
 //!                ▼
 //!            Starting ──SpawnFailed──────────────────────────────► exited
 //!                │ Spawned
@@ -17,23 +17,22 @@
 //!                                                              └─────────────────────► exited
 //! ```
 //!
-//! The happy path. The intent is saved, the process is spawned, its identity is saved and the caller
-//! is told. It exits, nobody of its tree is left and its output has ended: saved, finished.
+//! The happy path. The intent is saved, the process is spawned, its identity is saved and the caller gets its answer.
+//! The process exits, its tree is empty and its output has ended: saved, finished.
 //!
-//! A cancel or a deadline. The first reason is kept, whatever comes later. TERM goes to the whole
-//! tree; when the grace is over, KILL goes to what remains. The run is over when the root is gone
-//! *and* the tree is empty, or when it could not be emptied in `GIVE_UP_MS`, which is said.
+//! A cancel or a deadline. The first reason is kept. TERM goes to the whole tree; after the grace, KILL goes to what
+//! remains. The run is over when the root has exited *and* the tree is empty, or when the tree could not be emptied
+//! within `GIVE_UP_MS`, which the record then says.
 //!
-//! The root exits and leaves others behind. They get until 250 ms pass without output (a pipeline may
-//! still be flushing), at most the grace. Then they are ended like a cancelled tree, and the root's own
-//! status stays how the run ended. Those that left the root's group are an escape: they are named, and
-//! where the run is strict, that is the reason.
+//! The root exits and leaves processes behind. They may continue until 250 ms pass without output (a pipeline may
+//! still be flushing), but no longer than the grace. Then they are ended like a cancelled tree, and the root's own
+//! status stays the result of the run. Processes that left the root's group are an escape: the journal names them, and
+//! in a strict run the escape is the reason.
 //!
-//! Somebody outside holds the output open. The tree is empty, so nothing of ours can still write:
-//! after 250 ms without output it is closed.
+//! A process outside holds the output open. The tree is empty, so no process of the run can still write: after 250 ms
+//! without output the output is closed.
 //!
-//! A cancel during the spawn. It is remembered and acted on as soon as there is an identity to
-//! signal: never before.
+//! A cancel during the spawn. It is remembered and carried out as soon as there is an identity to signal, never before.
 
 use super::finish;
 use crate::action::{Effect, Step, Write};
@@ -45,9 +44,9 @@ use ostler_model::{
 };
 use serde_json::{Map, Value, json};
 
-/// After the root exits, output is read until this long passes without any (R11).
+/// After the root exits, output is read until this time passes without any (R11).
 pub const DRAIN_IDLE_MS: u64 = 250;
-/// How long after KILL we still expect the tree to vanish.
+/// How long the tree may take to vanish after KILL.
 pub const GIVE_UP_MS: u64 = 5_000;
 
 /// One run that is not exited.
@@ -57,27 +56,27 @@ pub(crate) struct Run {
     pub(crate) limits: Limits,
     pub(crate) detach: Detach,
     pub(crate) phase: Phase,
-    /// Where the world has this run in its list of deadlines.
+    /// The run's entry in the world's list of deadlines.
     pub(crate) listed_due: Option<u64>,
-    /// False for a run we took up and whose output nobody held for us: silence means nothing then.
+    /// False for an adopted run whose output was not held: its silence has no meaning.
     pub(crate) reads_output: bool,
-    /// It closed its output while it ran.
+    /// The program closed its output while it was running.
     pub(crate) output_over: bool,
     pub(crate) describe_escape: bool,
-    /// The ways in which KILL went that the journal knows of.
+    /// The modes of KILL that the journal already contains.
     pub(crate) describe_kills: Vec<&'static str>,
-    /// When a process of it was last found to have been killed for memory.
+    /// When one of its processes was last found killed for memory.
     pub(crate) memory_kill_mono_ms: Option<u64>,
-    /// It has a place in its pool, if it is a member of one: it is executed, or about to be.
+    /// Holds a slot in its pool, if it is a member of one: it is executed, or about to be.
     pub(crate) has_place: bool,
-    /// The caller and the journal know that it waits for a place.
+    /// The caller and the journal know that it waits for a slot.
     pub(crate) is_queue_reported: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Phase {
     Queued,
-    /// For a place in its pool.
+    /// Waits for a slot in its pool.
     InLine,
     Starting {
         cancel: Option<Termination>,
@@ -97,7 +96,7 @@ pub(crate) enum Phase {
     Exited,
 }
 
-/// The root exited by itself; whoever is left has a moment.
+/// The root exited by itself; the remaining processes get a short time.
 #[derive(Clone, Debug)]
 pub(crate) struct Settling {
     pub(super) status: ExitStatus,
@@ -110,7 +109,7 @@ pub(crate) struct Settling {
 /// The tree is being ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Ending {
-    /// `None` where the root ended by itself: its own status is the reason then.
+    /// `None` if the root ended by itself: its own status is the reason then.
     pub(super) reason: Option<Termination>,
     pub(super) root: Root,
     pub(super) tree: Survey,
@@ -136,10 +135,10 @@ pub(crate) enum Stage {
     Killed { give_up_due: u64 },
 }
 
-/// What can happen to one run.
+/// Events of one run.
 #[derive(Clone, Debug)]
 pub(crate) enum RunEvent {
-    /// The older run of the scope is over, or there is a place in its pool.
+    /// The older run of the scope is over, or there is a free slot in its pool.
     Unblocked,
     Spawned(Identity),
     SpawnFailed {
@@ -170,7 +169,7 @@ pub(crate) enum RunEvent {
 }
 
 impl RunEvent {
-    /// What a look at its tree says of its memory.
+    /// Memory facts of a new survey.
     fn memory(&self) -> Option<MemorySeen> {
         match self {
             RunEvent::RootExited { tree, .. } | RunEvent::Surveyed(tree) => tree.memory,
@@ -203,7 +202,7 @@ impl Run {
         }
     }
 
-    /// When this run next needs to be looked at.
+    /// The run's next deadline.
     pub(crate) fn due(&self) -> Option<u64> {
         match &self.phase {
             Phase::Queued | Phase::InLine | Phase::Starting { .. } | Phase::Exited => None,
@@ -219,7 +218,7 @@ impl Run {
         }
     }
 
-    /// Nothing of it is to go on: it is being ended, or nobody of it is left.
+    /// Whether nothing of it will continue: it is being ended, or its tree is empty.
     pub(crate) fn is_ending(&self) -> bool {
         match &self.phase {
             Phase::Ending(_) | Phase::Draining { .. } | Phase::Exited => true,
@@ -231,7 +230,7 @@ impl Run {
         }
     }
 
-    /// Whether there is an end of its output to wait for.
+    /// Whether an end of its output is still to come.
     pub(super) fn expects_output(&self) -> bool {
         self.reads_output && !self.output_over
     }
@@ -240,7 +239,7 @@ impl Run {
         self.record.run_id
     }
 
-    /// The first cancel's reason is kept. A caller's own words stand in place of ours.
+    /// The reason of the first cancel is kept. The caller's own text replaces ours.
     fn cancelled_for(&mut self, why: &str, said: Option<String>) -> String {
         self.record.cancel_reason.clone_from(&said);
         said.unwrap_or_else(|| why.to_owned())
@@ -291,7 +290,7 @@ impl Run {
                 out.effect(Effect::Spawn(self.id()));
                 Phase::Starting { cancel: None }
             }
-            // In line: there is no place in its pool yet.
+            // In line: no free slot in its pool yet.
             (Phase::InLine, RunEvent::Unblocked) => {
                 self.has_place = true;
                 if self.is_queue_reported {
@@ -300,7 +299,7 @@ impl Run {
                     out.write(self.note(
                         Actor::Supervisor,
                         What::Admitted,
-                        "it is the next in line",
+                        "next in the queue",
                         json!({ "pool": self.record.pool, "waitedMs": waited_ms }),
                         now,
                     ));
@@ -394,7 +393,7 @@ impl Run {
                 self.root_exited(status, tree, Output::Open, now, out)
             }
             (phase @ Phase::Running { .. }, RunEvent::OutputEnded) => {
-                // A program may close its output and go on. It is silent then, and its limit on that holds.
+                // A program may close its output and continue. It is silent then, and the no-output timeout applies.
                 self.output_over = true;
                 phase
             }
@@ -418,8 +417,8 @@ impl Run {
                 self.settling_due(settling, last_output_mono_ms, tree, now, out)
             }
             (Phase::Settling(settling), RunEvent::Cancel { .. }) => {
-                // It ended by itself first, and that stays the reason; but somebody wants it gone now. The
-                // look at its tree is old: with the time over at once, a new one comes first.
+                // It ended by itself first, and that stays the reason, but the caller wants it gone now. The survey
+                // is old; setting the time back makes the settling end at once, after a new survey.
                 let since = now.mono_ms.saturating_sub(self.limits.grace_ms.max(DRAIN_IDLE_MS));
                 Phase::Settling(Settling { since, due: now.mono_ms, ..settling })
             }
@@ -471,7 +470,7 @@ impl Run {
             ) => {
                 let quiet_until = last_output_mono_ms.map_or(due, |last| last + DRAIN_IDLE_MS);
                 if let Some(tree) = tree.filter(|tree| !tree.is_empty()) {
-                    // Whoever holds the output is one of its own, whom the first look missed.
+                    // A process of its own holds the output; the first survey missed it.
                     self.end_late(reason, status, tree, now, out)
                 } else if now.mono_ms < quiet_until {
                     Phase::Draining { reason, status, due: quiet_until, extinct }
@@ -479,7 +478,7 @@ impl Run {
                     out.write(self.note(
                         Actor::Supervisor,
                         What::OutputHeld,
-                        "its output was still open when nothing of it was left",
+                        "its output was still open after its last process ended",
                         json!({ "idleMs": DRAIN_IDLE_MS }),
                         now,
                     ));
@@ -500,7 +499,7 @@ impl Run {
                 | RunEvent::Surveyed(_),
             ) => phase,
 
-            // Exited is terminal: a late word changes nothing.
+            // Exited is terminal: late events change nothing.
             (
                 Phase::Exited,
                 RunEvent::Unblocked
@@ -553,7 +552,7 @@ impl Run {
         out.effect(Effect::Started(self.id()));
     }
 
-    /// The deadlines of a run that lives, from when it started.
+    /// The deadlines of a live run, counted from its start.
     pub(crate) fn running(&self, now: Now) -> Phase {
         let started = self.record.started_mono_ms.unwrap_or(now.mono_ms);
         Phase::Running {
@@ -574,13 +573,13 @@ impl Run {
         now: Now,
         out: &mut Step,
     ) -> Phase {
-        // Output since the deadline was set moves it: any output, on either stream.
+        // Output on either stream moves the no-output deadline.
         let silence_due = match (silence_due, last_output_mono_ms, self.limits.no_output_timeout_ms)
         {
             (Some(due), Some(last), Some(limit)) => Some(due.max(last.saturating_add(limit))),
             (due, _, _) => due,
         };
-        // When both have come, the overall one has precedence.
+        // If both have passed, the overall timeout has precedence.
         let reason = if overall_due.is_some_and(|due| now.mono_ms >= due) {
             Termination::OverallTimeout
         } else if silence_due.is_some_and(|due| now.mono_ms >= due) {
@@ -594,12 +593,11 @@ impl Run {
             What::TimedOut,
             match reason.timeout() {
                 Some(ostler_model::TimeoutKind::Overall) | None => {
-                    format!("it ran longer than {} ms", self.limits.timeout_ms.unwrap_or(0))
+                    format!("ran longer than {} ms", self.limits.timeout_ms.unwrap_or(0))
                 }
-                Some(ostler_model::TimeoutKind::NoOutput) => format!(
-                    "it wrote nothing for {} ms",
-                    self.limits.no_output_timeout_ms.unwrap_or(0)
-                ),
+                Some(ostler_model::TimeoutKind::NoOutput) => {
+                    format!("no output for {} ms", self.limits.no_output_timeout_ms.unwrap_or(0))
+                }
             },
             json!({
                 "ranMs": now.mono_ms.saturating_sub(started),

@@ -1,8 +1,8 @@
-//! Memory: what the kernel, or our own look, says of a run that may have only so much.
+//! The memory limit of a run, as the kernel or our own sample reports it.
 //!
-//! The kernel may kill one process of a tree and let the others live. Then the run goes on, and the journal
-//! knows. A run ended for want of memory if such a kill came with the end of its first process, and that
-//! end was not a good one.
+//! The kernel may kill one process of a tree and leave the others. Then the run continues and the journal has an
+//! entry. A run counts as out of memory if such a kill happened shortly before its first process ended with a
+//! failure.
 
 use super::machine::{Phase, Run};
 use crate::action::Signal;
@@ -12,11 +12,11 @@ use crate::time::Now;
 use ostler_model::{Actor, Enforced, What};
 use serde_json::json;
 
-/// A kill this long before the end may have caused it: a parent that hears of it gives up.
+/// A kill this long before the end may have caused it: the parent process may have given up after it.
 const NEAR_MS: u64 = 2_000;
 
 impl Run {
-    /// What a new look says. Told once for each kill.
+    /// Memory facts of a new survey. Reports each kill once.
     pub(super) fn learn_memory(&mut self, seen: MemorySeen, now: Now, out: &mut Step) {
         if matches!(self.phase, Phase::Exited) {
             return;
@@ -49,7 +49,7 @@ impl Run {
             if !self.record.out_of_memory {
                 self.record.out_of_memory = true;
                 let why = format!(
-                    "its tree had {excess} bytes and may have {}: all of it is killed",
+                    "its tree uses {excess} bytes, the limit is {}: killing the tree",
                     limit.unwrap_or(0)
                 );
                 let state = self.record.state;
@@ -66,7 +66,7 @@ impl Run {
         }
     }
 
-    /// Its first process ended without our asking: was it for want of memory?
+    /// The first process ended without our request: decides whether memory was the cause.
     pub(super) fn judge_memory(&mut self, status: ExitStatus, now: Now) {
         let is_near =
             self.memory_kill_mono_ms.is_some_and(|at| now.mono_ms.saturating_sub(at) < NEAR_MS);

@@ -1,4 +1,4 @@
-//! The root has exited by itself: is anything of it left?
+//! The root exited by itself: are processes or output of the run left?
 
 use super::finish;
 use super::machine::{DRAIN_IDLE_MS, Output, Phase, Run, Settling};
@@ -29,7 +29,7 @@ impl Run {
                 Actor::Kernel,
                 What::Lingering,
                 format!(
-                    "its first process ended ({}), {} in its group and {} outside did not",
+                    "its first process ended ({}); {} in its process group and {} outside are still alive",
                     finish::description(status),
                     tree.inside,
                     tree.outside
@@ -56,7 +56,7 @@ impl Run {
         }
     }
 
-    /// Output moves the end of the moment, but not beyond the grace.
+    /// Output extends the settling time, at most to the grace.
     pub(super) fn settling_due(
         &mut self,
         mut settling: Settling,

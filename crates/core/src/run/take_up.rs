@@ -1,5 +1,4 @@
-//! Taking up a run that an earlier supervisor started: what is known of it is kept, the rest is asked
-//! of the kernel.
+//! Adopts a run that an earlier supervisor started: the record is kept, the rest comes from the kernel.
 
 use super::finish;
 use super::machine::{DRAIN_IDLE_MS, Output, Phase, Root, Run, RunEvent};
@@ -39,7 +38,7 @@ impl Run {
         run
     }
 
-    /// The recorded process does not exist any more; what is known of its end is kept.
+    /// The recorded process no longer exists; what is known of its end is kept.
     pub(crate) fn found_gone(&mut self, seen: &Observation, now: Now, out: &mut Step) {
         if let Some(memory) = seen.tree.memory {
             self.learn_memory(memory, now, out);
@@ -68,7 +67,7 @@ impl Run {
         }
     }
 
-    /// What the dead supervisor had already learned is not thrown away.
+    /// Keeps what the dead supervisor had already recorded.
     fn recorded_reason(&self) -> Option<Termination> {
         self.record.termination.or(match self.recorded_status() {
             ExitStatus::Code(_) => Some(Termination::Exit),
@@ -93,11 +92,11 @@ impl Run {
         out: &mut Step,
     ) {
         let description = match decision {
-            Decision::TakeEnd => "it ended while nobody watched; its exit status was kept",
-            Decision::EndRest => "its first process is gone; the rest of it is ended",
-            Decision::Terminate => "it lives, and the policy is to terminate",
+            Decision::TakeEnd => "it ended while no supervisor ran; its exit status was kept",
+            Decision::EndRest => "its first process is gone; ending the remaining processes",
+            Decision::Terminate => "it is alive; the adopt policy is terminate",
             Decision::Resume | Decision::MarkStale | Decision::LeaveAlone | Decision::Steal => {
-                "it lives and goes on"
+                "it is alive and continues"
             }
         };
         out.write(self.note(
@@ -142,7 +141,7 @@ impl Run {
                 let reason = Some(reason.unwrap_or(Termination::ReconciledStale));
                 self.begin_ending(reason, Root::Exited(status), tree, Output::Open, now, out)
             }
-            // If its end had begun for another reason, that one came first.
+            // If it was already ending for another reason, that reason stays.
             Decision::Terminate => self.begin_ending(
                 Some(interrupted.unwrap_or(Termination::LeaseLost)),
                 Root::Alive,
@@ -153,7 +152,7 @@ impl Run {
             ),
             Decision::Resume | Decision::MarkStale | Decision::LeaveAlone | Decision::Steal => {
                 match interrupted {
-                    // Its termination had begun; it is carried on, for the same reason.
+                    // It was already ending; the ending continues for the same reason.
                     Some(reason) => self.begin_ending(
                         Some(reason),
                         Root::Alive,

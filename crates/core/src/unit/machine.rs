@@ -1,41 +1,42 @@
-//! The life of one unit: what is declared, and what is done so that it is so.
+//! The state machine of one unit: what is declared, and what the supervisor does to make it so.
 //!
 //! ```text
-//!             start                 all it needs are ready          it runs            ready
+//!             start               its dependencies are ready     the run starts      ready
 //!   Stopped ─────────► Waiting ────────────┬─────────────► Launching ─────► Unready ─────────► Ready
-//!      ▲                  ▲                ▼ of a pool         ▲│               │ not in time     │
+//!      ▲                  ▲                ▼ pool member       ▲│               │ not in time     │
 //!      │                  │              Queued ───────────────┘│               │                 │
-//!      │                  │                      a place is free│               │                 │
-//!      │                  │ the wait is over                   │ ended          │ ended           │ ended, or
-//!      │                  │                                    ▼                ▼                 ▼ unhealthy
-//!      │               Backoff ◄─────── again ──────────────── judged by its restart policy
-//!      │                                                          │ no more            │ too often
-//!      │ ended                                                    ▼                    ▼
-//!   Stopping ◄──── stop, restart, or a changed declaration       Over                Broken
+//!      │                  │                      a slot is free │               │                 │
+//!      │                  │ the delay is over                   │ ended         │ ended           │ ended, or
+//!      │                  │                                     ▼               ▼                 ▼ unhealthy
+//!      │               Backoff ◄─────── restart ───────────────── judged by its restart policy
+//!      │                                                           │ no restart         │ too many failures
+//!      │ ended                                                     ▼                    ▼
+//!   Stopping ◄──── stop, restart, or a changed declaration        Over                Broken
 //! ```
 //!
-//! The happy path. It is wanted, those it depends on are ready, it is launched, becomes ready, and stays so.
+//! The happy path. The unit is wanted and its dependencies are ready: it is launched, becomes ready, and stays so.
 //!
-//! It ends by itself. The restart policy decides: again after a wait, over (it said so itself), or broken (too
-//! often). The tally is saved before anything follows from it.
+//! The run ends by itself. The restart policy decides: restart after a delay, no restart, or open breaker. The counters
+//! are saved before any action follows.
 //!
-//! It is not ready in time, or no longer healthy. It is ended, and that counts as an end of its own.
+//! The unit is not ready in time, or becomes unhealthy. Its run is ended, and that counts as a failure.
 //!
-//! Somebody stops it. What is wanted is saved first, then it is ended; it stays stopped whatever happens
-//! meanwhile, and so it does across restarts of everything. A start during that takes effect when it is gone.
+//! A person stops the unit. The desired state is saved first, then the run is ended. The unit stays stopped, also
+//! across restarts of the supervisor and the machine. A start during the stop takes effect when the run has ended.
 //!
-//! It is a member of a pool. Before it is launched it waits for a place there (`Queued`). It has the place until it
-//! has ended and is not started again soon; one that is, keeps its place.
+//! The unit is a member of a pool. Before the launch it waits there for a slot (`Queued`). It holds the slot until its
+//! run has ended and no restart follows soon; a unit that restarts soon keeps its slot.
 //!
-//! It is idle, and declared to sleep then. It is ended (`Stopping`, then `Suspended`); that it sleeps is saved first. It
-//! is woken by mail, a nudge, somebody who attaches, or a start. No end is counted, and it is still wanted.
+//! The unit is idle, and its declaration says that it sleeps then. The new state is saved first, then the run is ended
+//! (`Stopping`, then `Suspended`). Mail, a nudge, an attach or a start wakes it. No failure is counted, and the unit is
+//! still wanted.
 //!
-//! There is no room to start it: no descriptor, no process, no memory for us. It waits (`Backoff`) and is tried again,
-//! 1 s later, then 2, 4 and so on. That is no end of its own: nothing is counted, whatever its policy is.
+//! The supervisor lacks file descriptors, processes or memory to start it. The unit waits (`Backoff`) and is tried
+//! again after 1 s, then 2, 4 and so on. No failure is counted, whatever the restart policy is.
 //!
-//! Its declaration changes. It is ended and launched as it is declared now; nothing is counted.
+//! The declaration changes. The run is ended and launched again as now declared. No failure is counted.
 //!
-//! The supervisor dies. What is wanted, the tally and what is over are in the record; what runs is adopted.
+//! The supervisor dies. The desired state, the counters and the final state are in the record; live runs are adopted.
 
 use super::pace::Pace;
 use super::view::ALWAYS_AGAIN;
@@ -49,27 +50,28 @@ use ostler_model::{
 };
 use serde_json::{Map, Value, json};
 
-/// How many ends are remembered.
+/// The number of ends kept in the record.
 const ENDS_MOST: usize = 10;
-/// A member of a pool keeps its place while it waits this long to be started again,
+/// A pool member keeps its slot during a restart delay up to this long,
 const KEEPS_PLACE_MS: u64 = 10_000;
-/// and after so many failures in a row. Then it queues behind those that wait, so that a crash loop keeps nobody out.
+/// and for up to this many failures in a row. After that it queues behind the others, so that a crash loop does not
+/// block the pool.
 const KEEPS_PLACE_TIMES: u32 = 3;
 
-/// The longest wait for room to start it.
+/// The longest delay while the supervisor lacks resources for a start.
 const ROOM_WAIT_MOST_MS: u64 = 30_000;
 
-/// A unit as somebody wants it, with the digests of what is declared.
+/// A declared unit, with the digests of its declaration.
 #[derive(Clone, Debug)]
 pub struct Declared {
     pub spec: UnitSpec,
-    /// Of what a running copy was started with: if it differs, it must be started anew.
+    /// Digest of the settings that a running copy was started with. If it differs, the run must be replaced.
     pub run_digest: String,
-    /// Of everything.
+    /// Digest of the whole declaration.
     pub digest: String,
 }
 
-/// What somebody asks of a unit.
+/// A request for a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     Start,
@@ -77,45 +79,45 @@ pub enum Ask {
     Restart,
 }
 
-/// What happens to a unit.
+/// Events of one unit.
 #[derive(Clone, Debug)]
 pub enum UnitEvent {
-    /// It is ready, as its check says.
+    /// Its readiness check passed.
     Ready { run: RunId },
     /// It was not ready in time.
     NotReady { run: RunId, why: String },
     /// Its health check failed too often.
     Unhealthy { run: RunId, why: String },
-    /// It is silent for longer than it should be.
+    /// Its heartbeats are late.
     Ailing { run: RunId, why: String },
-    /// It is heard again.
+    /// Its heartbeats are back.
     Well { run: RunId },
-    /// Something to be told of it, that changes nothing.
+    /// An entry for the journal only.
     Noted { run: RunId, what: What, why: String, evidence: Value },
-    /// Its time has come, by its schedule.
+    /// Its scheduled time has come.
     ScheduleDue,
-    /// How long its agent has had nothing to do, as `LookIdle` asked for.
+    /// The answer to `LookIdle`: since when its agent is idle.
     Idle { run: RunId, idle: Idle },
-    /// There is something for it: if it sleeps, it is brought back.
+    /// There is work for it: wake it if it sleeps.
     Wake { by: Actor, why: String },
 }
 
-/// Whether an agent has nothing to do.
+/// Whether an agent is idle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Idle {
-    /// Since this moment on the monotonic clock.
+    /// Idle since this moment on the monotonic clock.
     Since { mono_ms: u64 },
-    /// Something keeps it awake.
+    /// Not idle, or something keeps it awake.
     No,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Stopped,
-    /// Records are being compared with the kernel.
+    /// The records are being compared with the kernel.
     Reconciling,
     Waiting,
-    /// For a place in its pool.
+    /// Waits for a slot in its pool.
     Queued,
     Launching,
     Unready {
@@ -124,7 +126,7 @@ pub(crate) enum Phase {
     Ready {
         run: RunId,
     },
-    /// It is to be ended, when those that depend on it are gone.
+    /// To be ended once its dependents have ended.
     Leaving {
         run: RunId,
         then: Then,
@@ -149,9 +151,9 @@ pub(crate) enum Then {
     Stay,
     Again,
     Sleep,
-    /// It is judged as if it had ended by itself, for this cause.
+    /// Judged as if the run had ended by itself, for this cause.
     Judge(Cause),
-    /// Nobody declares it any more.
+    /// The unit is no longer declared: remove it.
     Vanish,
 }
 
@@ -160,27 +162,27 @@ pub(crate) struct Unit {
     pub(crate) record: UnitRecord,
     pub(crate) phase: Phase,
     pub(crate) since_ms: u64,
-    /// Its time came while the last run was still there.
+    /// A scheduled time came while the last run was still live.
     pub(crate) is_queued: bool,
-    /// If it stays ready until then, its trouble is over.
+    /// If it stays ready until then, it counts as recovered.
     pub(crate) well_at_mono_ms: Option<u64>,
-    /// Why it is not well, though it runs.
+    /// Why it is unhealthy while it still runs.
     pub(crate) ailing: Option<String>,
-    /// What its check said, for which it is being ended.
+    /// The message of the failed check for which it is being ended.
     pub(crate) find_owner: Option<String>,
-    /// It is started again soon, and its place in the pool is nobody else's meanwhile.
+    /// It restarts soon, and its slot in the pool stays reserved.
     pub(crate) keeps_place: bool,
-    /// The journal knows that it waits for a place.
+    /// The journal already says that it waits for a slot.
     pub(crate) is_queue_reported: bool,
-    /// When it is looked whether it is idle.
+    /// When to check whether it is idle.
     pub(crate) look_idle_mono_ms: Option<u64>,
-    /// When it was started lately.
+    /// Its recent starts.
     pub(crate) pace: Pace,
-    /// What we lack to start it, and how often in a row it was tried.
+    /// The missing resource, and the number of attempts in a row.
     pub(crate) shortage: Option<Shortage>,
 }
 
-/// A shortage of the supervisor's own, for which a unit waits.
+/// A lack of the supervisor's own resources, for which a unit waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shortage {
     pub(crate) description: String,
@@ -223,7 +225,7 @@ impl Unit {
         }
     }
 
-    /// What its new phase means for its place in the pool.
+    /// Updates its slot and ticket for the new phase.
     fn line_up(&mut self) {
         match self.phase {
             Phase::Waiting | Phase::Backoff { .. } if self.keeps_place => {}
@@ -238,7 +240,7 @@ impl Unit {
                 self.keeps_place = false;
                 self.is_queue_reported = false;
             }
-            // It has left the line, and will stand at its end the next time.
+            // It left the queue, and goes to its end the next time.
             Phase::Backoff { .. }
             | Phase::Stopped
             | Phase::Over
@@ -255,7 +257,7 @@ impl Unit {
         self.phase == Phase::Queued
     }
 
-    /// Whether its place in the pool is taken by it. One that waits for others to be ready keeps none.
+    /// Whether it uses a slot in its pool. A unit that waits for its dependencies uses none.
     pub(crate) fn has_place(&self) -> bool {
         match self.phase {
             Phase::Launching
@@ -274,7 +276,7 @@ impl Unit {
         }
     }
 
-    /// The run that is its own now.
+    /// Its current run.
     pub(crate) fn run(&self) -> Option<RunId> {
         match &self.phase {
             Phase::Unready { run }
@@ -294,10 +296,10 @@ impl Unit {
         }
     }
 
-    /// Whether those that depend on it may be launched: it is ready, or it has done its work.
+    /// Whether its dependents may be launched: it is ready, or it completed its work.
     pub(crate) fn is_there(&self) -> bool {
         match &self.phase {
-            // One that sleeps comes back when it is needed.
+            // A suspended unit wakes when it is needed.
             Phase::Ready { .. } | Phase::Suspended => true,
             Phase::Over => self.record.over.as_ref().is_some_and(|over| over.is_clean),
             Phase::Stopped
@@ -343,7 +345,7 @@ impl Unit {
         })
     }
 
-    /// Something begins to go wrong: told once, until it is well again.
+    /// Reports the begin of a failure condition: once, until the unit has recovered.
     fn trouble(&mut self, condition: Condition, why: &str, out: &mut Step) {
         let is_new = match (self.record.trouble, condition) {
             (None, _) | (Some(Condition::Crash), Condition::Breaker) => true,
@@ -362,7 +364,7 @@ impl Unit {
             self.well_at_mono_ms = None;
             self.record.trouble = None;
             out.write(self.save(now));
-            let why = "it has been ready long enough";
+            let why = "stayed ready long enough";
             out.write(self.note(Actor::Supervisor, What::UnitRecovered, why, json!({}), now));
             out.effect(Effect::CallHook {
                 unit: self.name().to_owned(),
@@ -372,7 +374,7 @@ impl Unit {
         }
     }
 
-    /// It is wanted: as soon as those it depends on are there.
+    /// The unit is wanted: it starts as soon as its dependencies are ready.
     pub(crate) fn begin(&mut self, now: Now) {
         let phase = if self.record.suspended.is_some() {
             Phase::Suspended
@@ -397,15 +399,15 @@ impl Unit {
         self.record.rests = false;
         self.record.suspended = None;
         self.shortage = None;
-        // Somebody has looked: what was wrong is known.
+        // A person acted, so the failure condition is known.
         self.record.trouble = None;
         if desired == Desired::Running {
-            // Somebody has looked.
+            // The same holds for its failures.
             clear(&mut self.record.tally);
             self.record.over = None;
         }
         out.write(self.save(now));
-        out.write(self.note(by.clone(), what, "somebody asked for it", json!({}), now));
+        out.write(self.note(by.clone(), what, "by a client", json!({}), now));
         match (ask, self.phase.clone()) {
             (
                 Ask::Start,
@@ -425,7 +427,7 @@ impl Unit {
                 | Phase::Unready { .. }
                 | Phase::Ready { .. },
             ) => {}
-            // It was to be ended and is not yet: nothing has happened to it.
+            // It was to be ended, but nothing has been sent to it yet.
             (Ask::Start, Phase::Leaving { run, .. }) => {
                 self.enter(Phase::Waiting, now);
                 self.adopted(run, now, out);
@@ -437,7 +439,7 @@ impl Unit {
                 Ask::Restart,
                 Phase::Unready { run } | Phase::Ready { run } | Phase::Leaving { run, .. },
             ) => {
-                self.end(run, Then::Again, by, "it is restarted", now, out);
+                self.end(run, Then::Again, by, "unit restart", now, out);
             }
             (
                 Ask::Restart,
@@ -460,7 +462,7 @@ impl Unit {
                 let then = if then == Then::Vanish { Then::Vanish } else { Then::Stay };
                 self.enter(Phase::Stopping { run, then }, now);
             }
-            // The spawn is on its way: it is ended as soon as there is something to end.
+            // The spawn is in progress: the run is ended as soon as there is a process.
             (Ask::Stop, Phase::Launching | Phase::Reconciling) => {}
             (
                 Ask::Stop,
@@ -489,7 +491,7 @@ impl Unit {
         out.end_run(EndRun { run, by: by.clone(), why });
     }
 
-    /// Its time has come, by its schedule.
+    /// Its scheduled time has come.
     pub(crate) fn fire(&mut self, now: Now, out: &mut Step) {
         let Some(overlap) = self.record.spec.schedule.as_ref().map(|spec| spec.overlap) else {
             return;
@@ -502,32 +504,32 @@ impl Unit {
         match (self.phase.clone(), overlap) {
             (Phase::Scheduled, _) => self.enter(Phase::Waiting, now),
             (Phase::Unready { run } | Phase::Ready { run }, Overlap::Replace) => {
-                let why = "its next time has come";
+                let why = "its next scheduled time has come";
                 self.end(run, Then::Again, &Actor::Supervisor, why, now, out);
             }
             (_, Overlap::Queue) => self.is_queued = true,
             (_, Overlap::Skip | Overlap::Replace) => {
-                let why = "its last run is still there";
+                let why = "the previous run is still live";
                 out.write(self.note(Actor::Supervisor, What::UnitSkipped, why, json!({}), now));
             }
         }
     }
 
-    /// Its run is there, or is being spawned.
+    /// Its run exists, or is being spawned.
     pub(crate) fn launched(&mut self, run: RunId, now: Now, out: &mut Step) {
         match (self.record.desired, self.phase.clone()) {
             (Desired::Running, Phase::Launching | Phase::Reconciling | Phase::Waiting) => {
                 self.enter(Phase::Unready { run }, now);
             }
-            // Stopped meanwhile.
+            // Stopped in the meantime.
             (Desired::Stopped, _) => {
-                self.end(run, Then::Stay, &Actor::Supervisor, "its unit is stopped", now, out);
+                self.end(run, Then::Stay, &Actor::Supervisor, "unit stopped", now, out);
             }
             (Desired::Running, _) => {}
         }
     }
 
-    /// Its run executes: from now on its checks count.
+    /// The program is executed: from now on its checks count.
     pub(crate) fn started(&mut self, run: RunId, now: Now, out: &mut Step) {
         self.shortage = None;
         if self.phase != (Phase::Unready { run }) {
@@ -542,14 +544,14 @@ impl Unit {
         }
     }
 
-    /// Whether a container lives is asked from its start: one that never gets ready may be stuck.
+    /// A container is checked for liveness from its start, because one that never becomes ready may be stuck.
     fn watch_container(&self, run: RunId, out: &mut Step) {
         if self.record.spec.container.is_some() && self.record.spec.health.is_some() {
             out.effect(Effect::CheckHealth { unit: self.name().to_owned(), run });
         }
     }
 
-    /// A wait that our predecessor began goes on; whoever has none begins.
+    /// Continues a delay that the previous supervisor began; otherwise the unit begins at once.
     pub(crate) fn resume_wait(&mut self, now: Now) {
         let left = self.record.again_at_ms.and_then(|at| at.checked_sub(now.wall_ms));
         let most = self.record.spec.restart.backoff.max_ms;
@@ -563,7 +565,7 @@ impl Unit {
         }
     }
 
-    /// Taken up from a supervisor before us. What can be asked again is asked again.
+    /// Adopted from the previous supervisor. A check that can be repeated is repeated.
     pub(crate) fn adopted(&mut self, run: RunId, now: Now, out: &mut Step) {
         self.launched(run, now, out);
         if self.phase != (Phase::Unready { run }) {
@@ -590,13 +592,13 @@ impl Unit {
         self.record.ready_run = Some(run);
         out.write(self.save(now));
         let why = match self.record.spec.ready.as_ref().map(|ready| &ready.check) {
-            None => "it runs",
-            Some(Check::App) => "it called app.ready",
-            Some(Check::Notify) => "it said READY=1",
-            Some(Check::Delay(_)) => "its time to begin is over",
-            Some(Check::Line(_)) => "it wrote the line",
+            None => "running",
+            Some(Check::App) => "app.ready called",
+            Some(Check::Notify) => "READY=1 received",
+            Some(Check::Delay(_)) => "start delay elapsed",
+            Some(Check::Line(_)) => "expected line found in its output",
             Some(Check::Http(_) | Check::HttpHealthy(_) | Check::Tcp(_) | Check::Exec(_)) => {
-                "as its check says"
+                "check passed"
             }
         };
         out.write(self.note(Actor::Supervisor, What::UnitReady, why, json!({}), now));
@@ -606,7 +608,7 @@ impl Unit {
         }
     }
 
-    /// It is there and silent, or heard again. Nothing follows yet.
+    /// Its heartbeats are late, or back. Only the journal and the view change.
     pub(crate) fn check_error(
         &mut self,
         run: RunId,
@@ -619,13 +621,13 @@ impl Unit {
         }
         let (what, description) = match &why {
             Some(why) => (What::UnitUnhealthy, why.as_str()),
-            None => (What::UnitRecovered, "it is heard again"),
+            None => (What::UnitRecovered, "heartbeats are back"),
         };
         out.write(self.note(Actor::Supervisor, what, description, json!({}), now));
         self.ailing = why;
     }
 
-    /// A check has failed: it is ended, and that is judged.
+    /// A check failed: the run is ended, and that end is judged.
     pub(crate) fn failed(&mut self, run: RunId, what: What, why: &str, now: Now, out: &mut Step) {
         let is_meant = match &self.phase {
             Phase::Unready { run: own } | Phase::Ready { run: own } => *own == run,
@@ -639,14 +641,14 @@ impl Unit {
             };
             self.find_owner = Some(why.to_owned());
             let then = Then::Judge(cause);
-            let why = "its check failed";
+            let why = "check failed";
             self.end(run, then, &Actor::Supervisor, why, now, out);
         }
     }
 
-    /// Its run is over. Returns whether the unit is to vanish.
+    /// Its run has ended. Returns whether to remove the unit.
     pub(crate) fn ended(&mut self, record: &RunRecord, now: Now, out: &mut Step) -> bool {
-        // Our predecessor was putting it to sleep: however it ended since, it sleeps.
+        // The previous supervisor was suspending it: whatever the end was, the unit is suspended.
         if self.phase == Phase::Reconciling && self.record.suspended.is_some() {
             self.again_or_rest(now);
             return false;
@@ -689,7 +691,7 @@ impl Unit {
                 return false;
             }
             (_, Some(Termination::SpawnError)) => Cause::NotSpawned,
-            // Also where nobody saw its end: the kernel has counted it.
+            // Also if no supervisor ran at the end: the kernel counted the OOM kill.
             (
                 _,
                 Some(
@@ -699,7 +701,7 @@ impl Unit {
                     | Termination::ReconciledStale,
                 ),
             ) if record.out_of_memory => Cause::OutOfMemory,
-            // Nobody saw its end, or it was being ended for us, which is no fault of its own.
+            // No supervisor saw the end, or ours was ending it: no failure of the unit.
             (_, Some(Termination::ReconciledStale | Termination::LeaseLost))
             | (Phase::Reconciling, Some(Termination::ManualCancel)) => {
                 self.again_or_rest(now);
@@ -734,11 +736,12 @@ impl Unit {
         }
     }
 
-    /// Something of its run could not be ended: there are never two copies, so nothing follows until somebody starts it.
+    /// Processes of its run could not be ended. Two copies must never run, so the unit stays down until a person
+    /// starts it.
     fn lives_on(&mut self, run: &RunRecord, now: Now, out: &mut Step) {
         let description = run.error.clone().unwrap_or_else(|| "not ended".to_owned());
         let ran_ms = run.started_at_ms.map_or(0, |started| now.wall_ms.saturating_sub(started));
-        let then = "not started while that lives".to_owned();
+        let then = "not restarted while those processes live".to_owned();
         let end = UnitEnd {
             run_id: run.run_id,
             at_ms: now.wall_ms,
@@ -757,7 +760,8 @@ impl Unit {
         out.write(self.save(now));
     }
 
-    /// What we lack is no fault of the unit's: it is tried again, whatever its policy says, and nothing is counted.
+    /// A lack of our own resources is no failure of the unit: it is tried again, whatever its policy is, and not
+    /// counted.
     fn wait_for_room(&mut self, run: &RunRecord, now: Now, out: &mut Step) {
         if self.record.desired == Desired::Stopped {
             self.enter(Phase::Stopped, now);
@@ -765,8 +769,10 @@ impl Unit {
         }
         let tries = self.shortage.take().map_or(0, |shortage| shortage.tries);
         let wait_ms = (1_000 << tries.min(8)).min(ROOM_WAIT_MOST_MS);
-        let description =
-            run.error.clone().unwrap_or_else(|| "there is no room to start it".to_owned());
+        let description = run
+            .error
+            .clone()
+            .unwrap_or_else(|| "not enough system resources to start it".to_owned());
         self.keeps_place = wait_ms <= KEEPS_PLACE_MS;
         self.record.again_at_ms = Some(now.wall_ms.saturating_add(wait_ms));
         let until_mono_ms = now.mono_ms.saturating_add(wait_ms);
@@ -787,7 +793,7 @@ impl Unit {
         }
     }
 
-    /// What follows from its last end.
+    /// Records what follows from its last end.
     fn followed(&mut self, then: String) {
         if let Some(end) = self.record.ends.first_mut() {
             end.then = then;
@@ -821,7 +827,7 @@ impl Unit {
         if self.record.desired == Desired::Stopped || self.record.spec.schedule.is_some() {
             let then = match self.record.desired {
                 Desired::Stopped => "stays stopped",
-                Desired::Running => "waits for its time",
+                Desired::Running => "waits for its schedule",
             };
             self.followed(then.to_owned());
             self.again_or_rest(now);
@@ -854,7 +860,7 @@ impl Unit {
         }
         match &verdict {
             Verdict::Broken { why } => self.trouble(Condition::Breaker, why, out),
-            // It did its work, or was asked to end: no crash, also where the policy starts it again.
+            // It completed its work or was asked to end: no crash, even if the policy restarts it.
             Verdict::Restart { .. } | Verdict::Over { .. }
                 if matches!(class, ExitClass::Clean | ExitClass::Asked) => {}
             Verdict::Restart { wait_ms: 0 } if death.is_wish() => {}
@@ -865,9 +871,9 @@ impl Unit {
         let always = self.record.spec.part.map(|_| format!(" ({ALWAYS_AGAIN})"));
         let always = always.unwrap_or_default();
         self.followed(match &verdict {
-            Verdict::Restart { wait_ms: 0 } => format!("started again at once{always}"),
-            Verdict::Restart { wait_ms } => format!("started again after {wait_ms} ms{always}"),
-            Verdict::Over { .. } => "not started again".to_owned(),
+            Verdict::Restart { wait_ms: 0 } => format!("restarted at once{always}"),
+            Verdict::Restart { wait_ms } => format!("restarted after {wait_ms} ms{always}"),
+            Verdict::Over { .. } => "not restarted".to_owned(),
             Verdict::Broken { why } => why.clone(),
         });
         self.keeps_place = match verdict {
@@ -933,7 +939,7 @@ impl Unit {
     }
 }
 
-/// Whether it ended otherwise than it was meant to.
+/// Whether the end was a failure.
 fn is_crash(policy: &RestartPolicy, death: Death) -> bool {
     match rule(policy).class(death) {
         ExitClass::Clean | ExitClass::Asked | ExitClass::Temporary => false,

@@ -1,20 +1,20 @@
-//! How fast a unit may be started. Every start goes through here, whatever decided it: a restart policy, a person, a
-//! schedule, a check, a changed file.
+//! Rate limit for the starts of a unit. Every start passes here, whether a restart policy, a person, a schedule, a
+//! check or a changed file caused it.
 
 use std::collections::VecDeque;
 
-/// No unit is started more often than this in a second.
+/// The most starts of one unit within a second.
 pub const STARTS_MOST: usize = 10;
 const WITHIN_MS: u64 = 1_000;
 
-/// When a unit was started lately, on the monotonic clock.
+/// The recent starts of a unit, on the monotonic clock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pace {
     starts_ms: VecDeque<u64>,
 }
 
 impl Pace {
-    /// When it may be started next, if not now.
+    /// The earliest time of the next start, if it is not now.
     pub(crate) fn not_before(&self, now_ms: u64) -> Option<u64> {
         let oldest = *self.starts_ms.front().filter(|_| self.starts_ms.len() == STARTS_MOST)?;
         let next = oldest.saturating_add(WITHIN_MS);

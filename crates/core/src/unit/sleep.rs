@@ -1,4 +1,4 @@
-//! Sleep: a unit with a terminal that has nothing to do is ended, and comes back when there is something.
+//! Suspends a unit with a terminal while it has nothing to do, and wakes it when there is work.
 
 use super::machine::{Idle, Phase, Then, Unit};
 use crate::action::{Effect, Step};
@@ -6,11 +6,11 @@ use crate::time::Now;
 use ostler_model::{Actor, RunId, Suspend, Suspended, What};
 use serde_json::json;
 
-/// How soon it is looked again at one that something keeps awake.
+/// Interval of the idle checks while something keeps the unit awake.
 const LOOK_AGAIN_MS: u64 = 30_000;
 
 impl Unit {
-    /// Its declaration may have changed while it runs.
+    /// Adjusts the next idle check after a changed declaration.
     pub(crate) fn plan_idle(&mut self, now: Now) {
         let planned = self.look_idle_mono_ms;
         self.look_idle_mono_ms = self.record.spec.idle.map(|idle| {
@@ -19,7 +19,7 @@ impl Unit {
         });
     }
 
-    /// The time has come to look whether it is idle.
+    /// Runs the idle check if it is due.
     pub(crate) fn look_idle(&mut self, now: Now, out: &mut Step) {
         if self.look_idle_mono_ms.is_none_or(|at| now.mono_ms < at) {
             return;
@@ -30,7 +30,7 @@ impl Unit {
         }
     }
 
-    /// What the look has found.
+    /// Handles the result of the idle check.
     pub(crate) fn idle(&mut self, run: RunId, idle: &Idle, now: Now, out: &mut Step) {
         let Some(spec) = self.record.spec.idle.filter(|_| self.phase == (Phase::Ready { run }))
         else {
@@ -47,23 +47,23 @@ impl Unit {
             return;
         }
         let idle_ms = now.mono_ms.saturating_sub(*mono_ms);
-        let why = format!("it was idle for {} and had no work", span(idle_ms));
+        let why = format!("idle for {} without work", span(idle_ms));
         self.record.suspended = Some(Suspended { since_ms: now.wall_ms, why: why.clone() });
         out.write(self.save(now));
         let evidence = json!({ "idleMs": idle_ms });
         out.write(self.note(Actor::Supervisor, What::UnitSuspended, &why, evidence, now));
         match spec.suspend {
             Suspend::Stop => {
-                self.end(run, Then::Sleep, &Actor::Supervisor, "it is idle", now, out);
+                self.end(run, Then::Sleep, &Actor::Supervisor, "idle", now, out);
             }
         }
     }
 
-    /// There is something for it. One that does not sleep is not touched.
+    /// There is work for the unit. A unit that does not sleep is not changed.
     pub(crate) fn wake(&mut self, by: &Actor, why: &str, now: Now, out: &mut Step) {
         match self.phase.clone() {
             Phase::Suspended => self.enter(Phase::Waiting, now),
-            // It comes back as soon as it is gone.
+            // It starts again as soon as its run has ended.
             Phase::Stopping { run, then: Then::Sleep } => {
                 self.enter(Phase::Stopping { run, then: Then::Again }, now);
             }

@@ -1,4 +1,4 @@
-//! All units, and what one means to another: who waits for whom, who goes first.
+//! All units, and the dependencies between them: start order and stop order.
 
 use super::machine::{Ask, Declared, Phase, Then, Unit, UnitEvent};
 use super::pace::STARTS_MOST;
@@ -13,7 +13,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What units of one file have in common is there once.
+/// Shares equal values between the units of one file, to save memory.
 #[derive(Default)]
 struct Shared {
     inherited: Option<Arc<[OsText]>>,
@@ -31,7 +31,7 @@ impl Shared {
 #[derive(Debug, Default)]
 pub(crate) struct Units {
     units: BTreeMap<String, Box<Unit>>,
-    /// Who depends on whom, by the name of the one that is needed. What is in it may be there no more.
+    /// The dependents of each unit, by the name of the needed unit. May contain names of removed units.
     dependents: BTreeMap<String, BTreeSet<String>>,
     /// The members of each pool.
     pooled: BTreeMap<String, BTreeSet<String>>,
@@ -54,12 +54,12 @@ impl Units {
         self.iter().filter_map(due).min()
     }
 
-    /// What the registry knows, before the runs are looked at.
+    /// Loads the units of the registry. Comes before the runs are reconciled.
     pub(crate) fn known(&mut self, records: Vec<UnitRecord>, boot_id: &str, now: Now) {
         let mut shared = Shared::default();
         for mut record in records {
             shared.share(&mut record.spec);
-            // A machine that was started anew starts what had come to its end before.
+            // After a reboot, a unit that was over starts again.
             if record.over.as_ref().is_some_and(|over| over.boot_id != boot_id) {
                 record.over = None;
             }
@@ -87,7 +87,7 @@ impl Units {
         self.dependents.get(name).into_iter().flatten().filter_map(|name| self.get(name))
     }
 
-    /// Those that name this pool.
+    /// The units that name this pool.
     pub(crate) fn of_pool(&self, pool: &str) -> impl Iterator<Item = &Unit> {
         self.pooled.get(pool).into_iter().flatten().filter_map(|name| self.get(name))
     }
@@ -102,11 +102,11 @@ impl Units {
         self.pooled.iter().filter(move |(_, names)| is_there(names)).map(|(pool, _)| pool)
     }
 
-    /// The runs have been looked at: whoever has none begins, or rests.
+    /// The runs are reconciled: a unit without a run starts now, or waits for a start of the daemon.
     pub(crate) fn reconciled(&mut self, begin: bool, now: Now, out: &mut Step) {
         for unit in self.units.values_mut().filter(|unit| unit.phase == Phase::Reconciling) {
             if unit.record.spec.part == Some(Part::Daemon) {
-                // Until a unit needs it.
+                // Starts when a unit needs it.
                 unit.enter(Phase::Stopped, now);
                 continue;
             }
@@ -127,7 +127,7 @@ impl Units {
         self.launch_ready(now, out);
     }
 
-    /// Those that rested with the daemon.
+    /// Starts the units that stopped with the daemon.
     pub(crate) fn wake(&mut self, now: Now, out: &mut Step) {
         for unit in self.units.values_mut() {
             if unit.record.rests {
@@ -139,7 +139,7 @@ impl Units {
         self.launch_ready(now, out);
     }
 
-    /// These are declared; those in `gone` are not any more. What did not change is not touched.
+    /// Takes the declared units and removes those in `gone`. Unchanged units are not touched.
     pub(crate) fn declare(
         &mut self,
         declared: Vec<Declared>,
@@ -177,10 +177,10 @@ impl Units {
                     };
                     let mut unit = Unit::new(record, Phase::Stopped, now);
                     let why = match unit.record.spec.part {
-                        Some(Part::Daemon) => "units need it",
+                        Some(Part::Daemon) => "needed by units",
                         Some(Part::File) | None => {
                             unit.begin(now);
-                            "it is new"
+                            "new unit"
                         }
                     };
                     out.write(unit.save(now));
@@ -202,13 +202,7 @@ impl Units {
     fn withdraw(&mut self, name: &str, by: &Actor, now: Now, out: &mut Step) {
         let Some(unit) = self.units.get_mut(name) else { return };
         unit.record.desired = Desired::Stopped;
-        out.write(unit.note(
-            by.clone(),
-            What::UnitWithdrawn,
-            "it is no longer declared",
-            json!({}),
-            now,
-        ));
+        out.write(unit.note(by.clone(), What::UnitWithdrawn, "removed", json!({}), now));
         out.write(Write::RemoveUnit(name.to_owned()));
         match unit.phase.clone() {
             Phase::Unready { run } | Phase::Ready { run } | Phase::Leaving { run, .. } => {
@@ -242,7 +236,7 @@ impl Units {
         self.launch_ready(now, out);
     }
 
-    /// Everyone leaves with the supervisor; what is wanted of them stays as it is.
+    /// The supervisor stops: ends every unit, but keeps the desired states.
     pub(crate) fn leave_all(&mut self, by: &Actor, now: Now, out: &mut Step) {
         for unit in self.units.values_mut() {
             if let Phase::Unready { run } | Phase::Ready { run } = unit.phase {
@@ -252,7 +246,7 @@ impl Units {
         self.leave(by, now, out);
     }
 
-    /// Those that are to be ended and that nobody who leaves as well depends on any more.
+    /// Ends the leaving units that have no live dependents.
     pub(crate) fn leave(&mut self, by: &Actor, now: Now, out: &mut Step) {
         let free: Vec<String> = self
             .iter()
@@ -262,7 +256,7 @@ impl Units {
         self.end_all(free, by, now, out);
     }
 
-    /// The same where one is over: only those it depended on may go for that.
+    /// The same after one end: only the dependencies of that unit can have changed.
     fn leave_after(&mut self, needed: &[String], now: Now, out: &mut Step) {
         let free = needed
             .iter()
@@ -283,12 +277,12 @@ impl Units {
             if let Some(unit) = self.units.get_mut(&name)
                 && let Phase::Leaving { run, then } = unit.phase.clone()
             {
-                unit.end(run, then, by, "its unit is stopped", now, out);
+                unit.end(run, then, by, "unit stopped", now, out);
             }
         }
     }
 
-    /// How many must go one after the other.
+    /// The longest chain of units that must end one after the other.
     pub(crate) fn depth_of_all(&self) -> usize {
         let depths = self.units.keys().map(|name| self.depth(name, &mut BTreeSet::new()));
         depths.max().unwrap_or(0)
@@ -304,13 +298,14 @@ impl Units {
         deepest.unwrap_or(0)
     }
 
-    /// Whom it still waits for.
+    /// The dependencies that are not ready.
     pub(crate) fn missing(&self, unit: &Unit) -> Vec<String> {
         let is_missing = |name: &&String| !self.get(name).is_some_and(Unit::is_there);
         unit.record.spec.depends_on.iter().filter(is_missing).cloned().collect()
     }
 
-    /// Whether nothing is about to change by itself: it is there, or has failed, or waits for one that has.
+    /// Whether nothing changes without outside input: the unit is ready, has failed, or waits for one that has
+    /// failed.
     pub(crate) fn is_settled(&self, name: &str) -> bool {
         self.settles(name, &mut BTreeSet::new())
     }
@@ -341,13 +336,13 @@ impl Units {
     pub(crate) fn is_stopped(&self, name: &str) -> bool {
         self.units.get(name).is_none_or(|unit| match unit.phase {
             Phase::Stopped => true,
-            // It was to be stopped, and something of it could not be ended.
+            // It was to be stopped, but some of its processes could not be ended.
             Phase::Over => unit.record.desired == Desired::Stopped,
             _ => false,
         })
     }
 
-    /// Every unit that waits and has nobody to wait for.
+    /// Launches every waiting unit whose dependencies are ready.
     pub(crate) fn launch_ready(&mut self, now: Now, out: &mut Step) {
         let needed = self.iter().flat_map(|unit| self.needed_parts(unit)).collect();
         self.begin_parts(needed, now);
@@ -359,7 +354,7 @@ impl Units {
         self.launch_all(free, now, out);
     }
 
-    /// The same where only one has changed: it, and those that depend on it.
+    /// The same after one change: only this unit, its dependents and its daemon parts.
     fn launch_after(&mut self, name: &str, now: Now, out: &mut Step) {
         let needed = self.get(name).into_iter().flat_map(|unit| self.needed_parts(unit)).collect();
         self.begin_parts(needed, now);
@@ -371,7 +366,7 @@ impl Units {
         self.launch_all(free, now, out);
     }
 
-    /// Parts of the daemon that this one needs now and that have not begun.
+    /// Daemon parts that this unit needs now and that are stopped.
     fn needed_parts<'a>(&'a self, unit: &'a Unit) -> impl Iterator<Item = String> + 'a {
         let is_active = match unit.phase {
             Phase::Waiting
@@ -411,7 +406,7 @@ impl Units {
     fn launch_all(&mut self, names: impl IntoIterator<Item = String>, now: Now, out: &mut Step) {
         for name in names {
             if let Some(unit) = self.units.get_mut(&name) {
-                // A place is given by the pool, when all that happened in this step is known.
+                // The pool gives the slots at the end of the step.
                 if unit.record.spec.pool.is_some() && !unit.keeps_place {
                     unit.enter(Phase::Queued, now);
                 } else {
@@ -421,7 +416,7 @@ impl Units {
         }
     }
 
-    /// It has got a place in its pool.
+    /// It got a slot in its pool.
     pub(crate) fn admit(&mut self, name: &str, now: Now, out: &mut Step) {
         if let Some(unit) = self.units.get_mut(name) {
             let is_saved = unit.is_queue_reported;
@@ -429,7 +424,7 @@ impl Units {
         }
     }
 
-    /// Members of a pool that wait for a place, and those that no longer may: whoever misses another waits for that one.
+    /// The pool members that wait for a slot. A member with a missing dependency leaves the queue.
     pub(crate) fn line_of(&mut self, pool: &str, now: Now) -> Vec<String> {
         let waits = |unit: &&Unit| match unit.phase {
             Phase::Queued => true,
@@ -473,7 +468,7 @@ impl Units {
         }
     }
 
-    /// It could not even be tried.
+    /// The launch could not even be tried.
     pub(crate) fn not_launched(&mut self, name: &str, now: Now) {
         const RETRY_MS: u64 = 1_000;
         if let Some(unit) = self.units.get_mut(name)
@@ -495,8 +490,8 @@ impl Units {
     pub(crate) fn adopted(&mut self, record: &RunRecord, now: Now, out: &mut Step) {
         let Some(name) = record.unit.as_deref() else { return };
         let Some(unit) = self.units.get_mut(name) else {
-            // It was withdrawn, and whoever was to end it died before that.
-            let why = "its unit is no longer declared";
+            // The unit was removed, and the supervisor that was ending the run died.
+            let why = "unit no longer declared";
             out.end_run(EndRun { run: record.run_id, by: Actor::Supervisor, why });
             return;
         };
@@ -504,7 +499,7 @@ impl Units {
             return;
         }
         if record.termination == Some(Termination::ManualCancel) {
-            // Our predecessor was ending it, for a reason that what is wanted still tells.
+            // The previous supervisor was ending it; the desired state still tells what follows.
             let then = match unit.record.desired {
                 Desired::Running if unit.record.suspended.is_some() => Then::Sleep,
                 Desired::Running => Then::Again,
@@ -512,7 +507,7 @@ impl Units {
             };
             unit.enter(Phase::Stopping { run: record.run_id, then }, now);
         } else {
-            // It lives, and nobody is ending it: it does not sleep.
+            // It is live and no one is ending it, so it is not suspended.
             if unit.record.suspended.take().is_some() {
                 out.write(unit.save(now));
             }
@@ -533,7 +528,7 @@ impl Units {
         self.launch_after(name, now, out);
     }
 
-    /// Where many are to be started again at the same moment, one after the other is kinder to the machine.
+    /// Spreads restarts that are due at the same moment, to avoid a load spike.
     fn spread(&mut self, name: &str) {
         const NEAR_MS: u64 = 250;
         const CONN_LIMITS: usize = 3;
@@ -554,11 +549,11 @@ impl Units {
         }
     }
 
-    /// A run of it has ended with the supervisor's stop: it rests, and those it depended on may go.
+    /// Its run ended with the supervisor's stop. Its dependencies may end now.
     pub(crate) fn left(&mut self, record: &RunRecord, now: Now, out: &mut Step) {
         let Some(name) = record.unit.as_deref() else { return };
         let Some(unit) = self.units.get_mut(name) else { return };
-        // It comes back with the daemon, before those that had no place yet.
+        // It starts again with the daemon, ahead of members that held no slot.
         let ticket = unit.record.ticket;
         unit.enter(Phase::Stopped, now);
         unit.record.ticket = ticket;
@@ -566,7 +561,7 @@ impl Units {
         self.leave_after(&needed, now, out);
     }
 
-    /// What a person was told of its agent, or that it is over.
+    /// Saves what the operator was notified of, or that it is over.
     pub(crate) fn asked(
         &mut self,
         name: &str,
@@ -607,7 +602,7 @@ impl Units {
     }
 }
 
-/// A part of the daemon: what another file says of it is for its next start. Nothing happens to one that runs.
+/// A daemon part: a new declaration takes effect at its next start. A running part is not changed.
 fn renew(unit: &mut Unit, new: Declared, now: Now, out: &mut Step) {
     if unit.record.spec != new.spec {
         unit.record.spec = new.spec;
@@ -617,13 +612,13 @@ fn renew(unit: &mut Unit, new: Declared, now: Now, out: &mut Step) {
     }
 }
 
-/// The one place where a start is decided.
+/// Every start passes here.
 fn launch(unit: &mut Unit, must_save: bool, now: Now, out: &mut Step) {
     if let Some(until_mono_ms) = unit.pace.not_before(now.mono_ms) {
         let wait_ms = until_mono_ms - now.mono_ms;
         unit.keeps_place = true;
         unit.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
-        let why = format!("it was started {STARTS_MOST} times within a second");
+        let why = format!("start rate limit: {STARTS_MOST} starts within 1 s");
         let evidence = json!({ "waitMs": wait_ms });
         out.write(unit.note(Actor::Supervisor, What::UnitAgain, &why, evidence, now));
         return;
@@ -644,15 +639,15 @@ fn redeclare(unit: &mut Unit, new: Declared, start: bool, by: &Actor, now: Now, 
     let is_changed = unit.record.digest != new.digest;
     let must_restart = unit.record.run_digest != new.run_digest;
     let is_moved = unit.record.spec.pool != new.spec.pool;
-    // What it inherits is renewed in any case: it is used at the next launch.
+    // The inherited environment is replaced in any case: the next launch uses it.
     unit.record.spec = new.spec;
     unit.record.digest = new.digest;
     unit.record.run_digest = new.run_digest;
     if is_changed {
-        // It is not the same any more: what went wrong before says nothing.
+        // The declaration changed, so earlier failures do not count.
         clear(&mut unit.record.tally);
         unit.record.over = None;
-        out.write(unit.note(by.clone(), What::UnitDeclared, "it changed", json!({}), now));
+        out.write(unit.note(by.clone(), What::UnitDeclared, "changed", json!({}), now));
     }
     out.write(unit.save(now));
     let vanishes = matches!(
@@ -668,24 +663,24 @@ fn redeclare(unit: &mut Unit, new: Declared, start: bool, by: &Actor, now: Now, 
         out.write(unit.save(now));
     }
     if is_moved {
-        // The number was of another line.
+        // The ticket belongs to the old pool.
         unit.record.ticket = None;
     }
     match unit.phase.clone() {
         Phase::Queued if is_moved => unit.enter(Phase::Waiting, now),
-        // It is no longer to sleep.
+        // Suspension was removed from the declaration.
         Phase::Suspended if unit.record.spec.idle.is_none() => {
             unit.record.suspended = None;
             unit.begin(now);
         }
         Phase::Ready { .. } if !must_restart => unit.plan_idle(now),
         Phase::Unready { run } | Phase::Ready { run } if must_restart => {
-            unit.end(run, Then::Again, by, "its declaration changed", now, out);
+            unit.end(run, Then::Again, by, "declaration changed", now, out);
         }
         Phase::Leaving { run, .. } if is_woken && must_restart => {
-            unit.end(run, Then::Again, by, "its declaration changed", now, out);
+            unit.end(run, Then::Again, by, "declaration changed", now, out);
         }
-        // It was to be ended and is not yet: nothing has happened to it.
+        // It was to be ended, but nothing has been sent to it yet.
         Phase::Leaving { run, .. } if is_woken => {
             unit.enter(Phase::Waiting, now);
             unit.adopted(run, now, out);

@@ -1,4 +1,4 @@
-//! A unit as it is shown: its state, and why.
+//! The displayed state of a unit, and the reason.
 
 use super::machine::{Phase, Then, Unit};
 use super::units::Units;
@@ -6,11 +6,11 @@ use crate::restart::WISHES_MOST;
 use crate::time::Now;
 use ostler_model::{Part, ProbeState, UnitState, UnitView};
 
-/// How the end of one that asked to be started again is told.
+/// Text of an end that requests a restart.
 const WISH: &str = "exit 75";
 
-/// What is said of a part of Ostler that is started again.
-pub(super) const ALWAYS_AGAIN: &str = "a part of Ostler, always started again";
+/// Shown for a part of Ostler that restarts.
+pub(super) const ALWAYS_AGAIN: &str = "a part of Ostler, always restarted";
 
 impl Units {
     pub(crate) fn view(&self, unit: &Unit, now: Now) -> UnitView {
@@ -28,7 +28,7 @@ impl Units {
             restarts: record.tally.restarts,
             command: record.spec.argv.join(" "),
             depends_on: record.spec.depends_on.clone(),
-            // A part of the daemon takes up what changed at its next start, whenever that is.
+            // A daemon part takes up a change at its next start, whenever that is.
             changed: unit.run().is_some()
                 && record.spec.part != Some(Part::Daemon)
                 && record.started_with.as_ref().is_some_and(|with| *with != record.run_digest),
@@ -57,30 +57,30 @@ impl Units {
         let last = record.ends.first().map(|end| end.description.as_str()).unwrap_or_default();
         match &unit.phase {
             Phase::Stopped if record.rests => {
-                (UnitState::Stopped, "with the daemon; `ostler start` starts it".to_owned())
+                (UnitState::Stopped, "stopped with the daemon; run `ostler start`".to_owned())
             }
             Phase::Stopped if record.spec.part == Some(Part::Daemon) => {
                 (UnitState::Stopped, "starts when a unit needs it".to_owned())
             }
             Phase::Stopped => (UnitState::Stopped, String::new()),
-            Phase::Reconciling => (UnitState::Starting, "is looked for".to_owned()),
+            Phase::Reconciling => (UnitState::Starting, "looking for its run".to_owned()),
             Phase::Waiting => {
-                (UnitState::Waiting, format!("waits for {}", self.missing(unit).join(", ")))
+                (UnitState::Waiting, format!("waiting for {}", self.missing(unit).join(", ")))
             }
-            // Its pool knows why.
+            // The pool supplies the reason.
             Phase::Queued => (UnitState::Queued, String::new()),
-            Phase::Launching => (UnitState::Starting, "is being started".to_owned()),
-            Phase::Unready { .. } => (UnitState::Starting, "is not ready yet".to_owned()),
+            Phase::Launching => (UnitState::Starting, "starting".to_owned()),
+            Phase::Unready { .. } => (UnitState::Starting, "not ready yet".to_owned()),
             Phase::Ready { .. } => (UnitState::Ready, unit.ailing.clone().unwrap_or_default()),
             Phase::Leaving { .. } => {
-                (UnitState::Stopping, "is ended after those that depend on it".to_owned())
+                (UnitState::Stopping, "waiting for its dependents to stop".to_owned())
             }
             Phase::Stopping { then, .. } => {
                 let why = match then {
-                    Then::Stay | Then::Vanish => "is being ended",
-                    Then::Again => "is being ended, to be started again",
-                    Then::Sleep => "is being ended, because it is idle",
-                    Then::Judge(_) => "is being ended, its check failed",
+                    Then::Stay | Then::Vanish => "stopping",
+                    Then::Again => "stopping before a restart",
+                    Then::Sleep => "stopping because it is idle",
+                    Then::Judge(_) => "stopping because its check failed",
                 };
                 (UnitState::Stopping, why.to_owned())
             }
@@ -88,24 +88,24 @@ impl Units {
                 let left = until_mono_ms.saturating_sub(now.mono_ms).div_ceil(1_000);
                 if let Some(shortage) = &unit.shortage {
                     let description = &shortage.description;
-                    return (UnitState::Backoff, format!("tried again in {left} s: {description}"));
+                    return (UnitState::Backoff, format!("retrying in {left} s: {description}"));
                 }
                 let wishes = record.tally.wishes;
                 let of = match (record.spec.restart.limit, record.spec.part) {
                     (_, None) if wishes > 1 && last == WISH => {
-                        format!(", {wishes} of {WISHES_MOST}")
+                        format!(" (request {wishes} of {WISHES_MOST})")
                     }
                     (Some(limit), _) => {
-                        format!(", {} of {}", record.tally.failures_ms.len(), limit.count)
+                        format!(" (failure {} of {})", record.tally.failures_ms.len(), limit.count)
                     }
-                    (None, Some(_)) => format!(", {ALWAYS_AGAIN}"),
+                    (None, Some(_)) => format!(" ({ALWAYS_AGAIN})"),
                     (None, None) => String::new(),
                 };
                 let wait = match *wait_ms {
                     short @ 0..1_000 => format!("{short} ms"),
-                    long => format!("{left} of {} s", long / 1_000),
+                    long => format!("{left} s of {} s", long / 1_000),
                 };
-                (UnitState::Backoff, format!("backoff {wait}{of}: {last}"))
+                (UnitState::Backoff, format!("restarting in {wait}{of}: {last}"))
             }
             Phase::Over => {
                 let over = record.over.as_ref();

@@ -1,11 +1,11 @@
-//! What tests of the core need to have a run.
+//! Helpers for tests that need a run.
 
 use ostler_core::{Identity, NewRun};
 use ostler_model::{
     Actor, Backend, Detach, Extinct, Fingerprint, InstanceId, Limits, RunId, RunRecord, RunState,
 };
 
-/// A run as it is asked for, and nothing special.
+/// A plain run request.
 pub fn asked(run_id: RunId, unit: Option<&str>) -> NewRun {
     let record = RunRecord {
         pool: None,
@@ -64,7 +64,7 @@ pub fn identity(pid: i32) -> Identity {
     Identity { fingerprint, process_group_id: pid, cgroup: None, reaper: None, enforced: None }
 }
 
-/// The id of the run with this number.
+/// The run id for a number.
 pub fn run_id(number: u64) -> RunId {
     let mut random = [0; 10];
     random[..8].copy_from_slice(&number.to_be_bytes());

@@ -1,4 +1,4 @@
-//! One agent, as the tests want it.
+//! One agent with test defaults.
 
 use ostler_core::patrol::{acted, decide, escalation, look};
 use ostler_model::{
@@ -10,7 +10,7 @@ pub const SECOND: u64 = 1_000;
 pub const MINUTE: u64 = 60 * SECOND;
 pub const HOUR: u64 = 60 * MINUTE;
 pub const TICK: u64 = 3 * MINUTE;
-/// The first of January 2026.
+/// 1 January 2026.
 pub const NOW: u64 = 1_767_225_600_000;
 
 pub fn watch() -> WatchSpec {
@@ -27,7 +27,7 @@ pub fn watch() -> WatchSpec {
     }
 }
 
-/// Alive for a day, silent for half an hour, nothing to do, and without a heartbeat.
+/// Alive for a day, silent for half an hour, without work and without a heartbeat.
 pub fn seen() -> Observation {
     Observation {
         agent: "deacon".to_owned(),
@@ -69,7 +69,7 @@ pub fn order(is_manual: bool) -> Order {
     Order { by: "me".to_owned(), reason: "lunch".to_owned(), at_ms: NOW, is_manual }
 }
 
-/// One agent and its town, from tick to tick.
+/// One agent and its patrol, over many ticks.
 pub struct Watched {
     pub state: WatchState,
     pub town: PatrolState,
@@ -113,7 +113,7 @@ impl Watched {
         acted(&mut self.state, decision, done, seen, &self.policy, self.now);
     }
 
-    /// A whole tick, after which it is three minutes later.
+    /// A whole tick; afterwards the clock is three minutes later.
     pub fn tick(&mut self, seen: &Observation) -> Decision {
         self.look(seen);
         let decision = self.decide(seen);
@@ -122,7 +122,7 @@ impl Watched {
         decision
     }
 
-    /// So many ticks at which nothing new is seen: it only gets older.
+    /// Ticks that observe nothing new: everything only gets older.
     pub fn steps(&mut self, seen: &Observation, ticks: usize) -> Vec<Step> {
         let from = self.now;
         (0..ticks).map(|_| self.tick(&older(seen, self.now - from)).step).collect()

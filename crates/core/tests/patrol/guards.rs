@@ -1,4 +1,4 @@
-//! What keeps a start from being one too many: the crash-loop guard, and mass death.
+//! The guards against a start too many: crash loop and mass death.
 
 use crate::common::{HOUR, MINUTE, NOW, SECOND, TICK, Watched, seen};
 use ostler_core::patrol::{begin_tick, day, mass_death};
@@ -12,8 +12,8 @@ fn dead() -> Observation {
     Observation { session: SessionSeen::Dead, ..seen() }
 }
 
-/// P3: a dead agent is started at once, then ever more slowly; five in a row are a loop, which is told once,
-/// tried again after an hour, and over when it was well for half an hour.
+/// P3: a dead agent is started at once, then at growing intervals. Five starts in a row are a loop: it is escalated
+/// once, tried again after an hour, and over after half an hour of health.
 #[test]
 fn a_crash_loop_is_slowed_told_and_forgotten() {
     let mut watched = Watched::new();
@@ -26,7 +26,7 @@ fn a_crash_loop_is_slowed_told_and_forgotten() {
     let again = steps.iter().position(|step| *step == Step::Start).expect("it is tried again");
     assert!((17..20).contains(&again), "after an hour: {again}");
     assert!(steps[..again].iter().all(|step| *step == Step::Nothing));
-    // It loops again; nobody is told again.
+    // It loops again; the operator is not notified again.
     watched.steps(&dead(), 200);
     assert_eq!(watched.edges.len(), 1);
     watched.now += HOUR;
@@ -38,7 +38,7 @@ fn a_crash_loop_is_slowed_told_and_forgotten() {
     assert_eq!(watched.state.tally.steps, 0);
 }
 
-/// P10: one that ended in order to be started again has not failed, unless it does so as soon as it is up.
+/// P10: an agent that ended to be restarted has not failed, unless it does so as soon as it is up.
 #[test]
 fn a_handoff_is_no_failure() {
     let mut watched = Watched::new();
@@ -51,14 +51,14 @@ fn a_handoff_is_no_failure() {
     assert!(steps.contains(&Step::Escalate), "a loop of handoffs is a loop");
 }
 
-/// A loop that is too slow for the window is one all the same.
+/// A loop that is too slow for the window is a loop too.
 #[test]
 fn a_slow_loop_is_a_loop() {
     let mut watched = Watched::new();
     let mut starts = 0;
     while watched.state.crash_loop_since_ms.is_none() && starts < 100 {
         starts += u32::from(watched.tick(&dead()).step == Step::Start);
-        // Well for just longer than what forgets the steps.
+        // Well for just longer than the reset time of the steps.
         watched.steps(&seen(), 12);
     }
     assert_eq!(starts, 20);
@@ -79,7 +79,7 @@ impl PatrolFiles {
         Self { town: PatrolState::default(), states: states.collect(), now: NOW }
     }
 
-    /// The edge, and who may start.
+    /// The edge, and the agents that may start.
     fn tick(&mut self) -> (Edge, Vec<String>) {
         let policy = PatrolPolicy::default();
         let orders = PatrolOrders::default();
@@ -98,7 +98,7 @@ impl PatrolFiles {
     }
 }
 
-/// P3: three within half a minute are one event, not three restarts: nobody in the first tick, then waves.
+/// P3: three deaths within half a minute are one event, not three restarts: no start in the first tick, then waves.
 #[test]
 fn mass_death_is_one_event_and_its_dead_rise_in_waves() {
     let mut town = PatrolFiles::new(&[1_000; 12]);
@@ -115,7 +115,7 @@ fn mass_death_is_one_event_and_its_dead_rise_in_waves() {
     assert_eq!(town.tick().0, Edge::None);
 }
 
-/// P3: when the first of a wave dies again, the next wave is one again.
+/// P3: if the first of a wave dies again, the next wave is one again.
 #[test]
 fn a_wave_that_dies_makes_the_next_one_small() {
     let mut town = PatrolFiles::new(&[1_000; 12]);
@@ -128,7 +128,7 @@ fn a_wave_that_dies_makes_the_next_one_small() {
     assert_eq!(third.len(), 1, "none of the second wave lives");
 }
 
-/// P3: deaths that are not together are no event, and neither are those of one that is over.
+/// P3: deaths far apart are no event, and neither are those of a past event.
 #[test]
 fn deaths_apart_are_no_event() {
     assert_eq!(PatrolFiles::new(&[1_000, 61_000, 121_000]).tick().0, Edge::None);
@@ -138,11 +138,11 @@ fn deaths_apart_are_no_event() {
         state.crash_loop_since_ms = Some(NOW);
     }
     assert!(matches!(town.tick().0, Edge::Begin(_)));
-    assert!(matches!(town.tick().0, Edge::End(_)), "there is nobody to start");
+    assert!(matches!(town.tick().0, Edge::End(_)), "there is no agent to start");
     assert_eq!(town.tick().0, Edge::None);
 }
 
-/// P3: while the dead wait for their turn, nothing is done for them, and their turn is a start.
+/// P3: dead agents get no step until their turn, and then a start.
 #[test]
 fn the_dead_wait_for_their_turn() {
     let mut watched = Watched::new();
@@ -159,7 +159,7 @@ fn the_dead_wait_for_their_turn() {
     assert_eq!(watched.tick(&dead()).step, Step::Start);
 }
 
-/// P3: an agent that never was seen alive did not die, and one that was to end did not either.
+/// P3: an agent that was never seen alive did not die, and neither did one that was stopped.
 #[test]
 fn only_a_death_is_a_death() {
     let mut watched = Watched::new();
@@ -173,7 +173,7 @@ fn only_a_death_is_a_death() {
     assert_eq!(watched.state.died_at_ms, Some(watched.now - 40 * SECOND));
 }
 
-/// After a gap in the ticks nobody is taken for hung until there was time to show a sign of life.
+/// After a gap between ticks no agent counts as hung until it had time to show a sign of life.
 #[test]
 fn a_gap_makes_silence_prove_nothing_for_a_while() {
     let policy = PatrolPolicy::default();

@@ -1,5 +1,5 @@
-//! The patrol's decisions: the table in full, the properties that hold whatever is seen, single stories, and a town
-//! that is watched for a month.
+//! The patrol's decisions: the full table, properties that hold for every observation, single stories, and a month of
+//! simulated patrol.
 
 #[path = "../simulation/random.rs"]
 mod random;

@@ -1,4 +1,4 @@
-//! What holds whatever is seen and whatever is remembered.
+//! Properties that hold for every observation and every remembered state.
 
 use crate::common::{HOUR, MINUTE, NOW, Watched, order, seen, watch};
 use crate::random::Random;
@@ -41,7 +41,7 @@ const KINDS: [TroubleKind; 10] = [
     TroubleKind::CrashLoop,
 ];
 
-/// Mostly of the sizes that matter.
+/// Mostly of realistic size.
 fn time(random: &mut Random) -> u64 {
     match random.below(4) {
         0 => random.below(MINUTE),
@@ -55,7 +55,7 @@ fn maybe<T>(random: &mut Random, value: impl FnOnce(&mut Random) -> T) -> Option
     random.chance(60).then(|| value(random))
 }
 
-/// Now and then in the future, as after a clock was set back.
+/// Sometimes in the future, as after the clock was set back.
 fn moment(random: &mut Random, now: u64) -> u64 {
     let time = time(random);
     if random.chance(5) { now + time } else { now - time }
@@ -176,7 +176,7 @@ fn town_and_orders(random: &mut Random, now: u64) -> (PatrolState, PatrolOrders)
     (town, PatrolOrders { paused, stopped, ..PatrolOrders::default() })
 }
 
-/// All that may never be, of a decision by the ladder or by triage.
+/// Checks everything that a decision by the ladder or by triage must never do.
 fn check(case: &AgentCase, decision: &Decision) -> Result<(), String> {
     let (seen, step) = (case.seen, decision.step);
     let kills = matches!(step, Step::Interrupt | Step::Restart);
@@ -206,48 +206,54 @@ fn check(case: &AgentCase, decision: &Decision) -> Result<(), String> {
         (is_free || step == Step::Nothing, "orders come first"),
         (
             !matches!(seen.session, SessionSeen::Unknown(_)) || step == Step::Nothing,
-            "what is not known is left alone",
+            "an unknown session gets no step",
         ),
-        (!(seen.session == SessionSeen::Foreign && kills), "what is not ours is not ended"),
-        (!(lives && kills) || matches!(seen.pending, PendingSeen::Work { .. }), "idle lives"),
-        (!(lives && kills && computes), "what computes is at work"),
-        (!(lives && shows(AgentState::Waiting)) || is_quiet, "a question is a person's"),
+        (!(seen.session == SessionSeen::Foreign && kills), "a foreign session is never ended"),
+        (
+            !(lives && kills) || matches!(seen.pending, PendingSeen::Work { .. }),
+            "an idle agent is never ended",
+        ),
+        (!(lives && kills && computes), "an agent that computes is working"),
+        (!(lives && shows(AgentState::Waiting)) || is_quiet, "a question is for the operator"),
         (
             !(lives && shows(AgentState::Limited) && case.state.limited_until_ms.is_none())
                 || is_quiet,
-            "a limit is waited for",
+            "nothing is typed during a limit",
         ),
         (
             !(lives && seen.is_begun && (types || kills)) || case.state.limited_until_ms.is_some(),
-            "half a line is somebody's",
+            "unsent text is never disturbed",
         ),
         (
             step != Step::Interrupt || seen.can_interrupt,
-            "Ctrl-C is pressed only where it is known to interrupt",
+            "Ctrl-C is sent only if it is known to interrupt",
         ),
         (
             !(lives && kills && shows(AgentState::Working) && is_drawn) || says_stuck,
-            "what shows that it works is given its time",
+            "an agent that shows work gets its time",
         ),
-        (!(lives && kills && is_busy), "what said that it is busy is left alone"),
+        (!(lives && kills && is_busy), "an agent that reported busy gets no step"),
         (
             !(lives && kills && recently(case.state.moved_at_ms, MINUTE)) || says_stuck,
-            "what moved is at work",
+            "an agent with activity is working",
         ),
         (
             !(lives && kills && seen.output_age_ms.is_none() && seen.screen.is_none()),
-            "what is not seen is not ended",
+            "an agent that cannot be observed is never ended",
         ),
         (
             !(step == Step::Restart
                 && recently(case.state.restarted_at_ms, case.policy.restart_cooldown_ms)),
             "not twice within the cooldown",
         ),
-        (step != Step::Start || seen.session == SessionSeen::Dead, "only the dead are started"),
+        (
+            step != Step::Start || seen.session == SessionSeen::Dead,
+            "only dead sessions are started",
+        ),
         (
             !matches!(step, Step::Start | Step::Restart)
                 || case.state.crash_loop_since_ms.is_none(),
-            "a crash loop is not fed",
+            "no start during a crash loop",
         ),
     ];
     match rules.iter().find(|(holds, _)| !holds) {
@@ -256,7 +262,8 @@ fn check(case: &AgentCase, decision: &Decision) -> Result<(), String> {
     }
 }
 
-/// P3, P4, P8: idle, unknown, foreign and moving agents are never ended, by no memory and no answer of a triage.
+/// P3, P4, P8: idle, unknown, foreign and active agents are never ended, whatever the state and the answer of triage
+/// are.
 #[test]
 fn no_sight_and_no_answer_ends_what_must_live() {
     let (watch, policy) = (watch(), PatrolPolicy::default());
@@ -281,7 +288,7 @@ fn no_sight_and_no_answer_ends_what_must_live() {
     assert!(tripped > 100, "the signals trip at all: {tripped}");
 }
 
-/// P3: a dead agent that is wanted is started at once, unless a guard, a mass death or a person says otherwise.
+/// P3: a dead agent that is wanted is started at once, unless a guard, a mass death or an order prevents it.
 #[test]
 fn the_dead_are_started() {
     let (watch, policy) = (watch(), PatrolPolicy::default());
@@ -305,8 +312,8 @@ fn the_dead_are_started() {
     assert!(started > 5_000);
 }
 
-/// P12: over any history a trouble begins once, is told again only when it is graver, and ends once; restarts keep
-/// their distance, crash loops are not fed, and the memory stays small.
+/// P12: over any history a condition begins once, is notified again only when it gets graver, and ends once. Restarts
+/// keep their distance, crash loops get no starts, and the state stays small.
 #[test]
 fn histories_keep_their_promises() {
     for seed in 0..1_500 {
@@ -338,7 +345,7 @@ fn histories_keep_their_promises() {
                 .acted
                 .windows(2)
                 .any(|two| two.iter().all(|act| act.step == Step::Nothing));
-            assert!(!piles, "seed {seed}: nothing after nothing is one");
+            assert!(!piles, "seed {seed}: consecutive no-actions are one entry");
         }
         let mut open: Option<Trouble> = None;
         for edge in &watched.edges {
@@ -349,19 +356,19 @@ fn histories_keep_their_promises() {
                         open.what < trouble.what
                             || (open.what == trouble.what && open.question != trouble.question)
                     });
-                    assert!(is_news, "seed {seed}: told twice");
+                    assert!(is_news, "seed {seed}: notified twice");
                     open = Some(trouble.clone());
                 }
                 Edge::End(trouble) => {
                     let what = open.take().map(|open| open.what);
-                    assert_eq!(what, Some(trouble.what), "seed {seed}: what did not begin");
+                    assert_eq!(what, Some(trouble.what), "seed {seed}: an end without a begin");
                 }
             }
         }
     }
 }
 
-/// Issue 7: a stop that a person gave is lifted by a person only, and nothing is started while it stands.
+/// A stop that a person gave is lifted by a person only, and no agent starts while it stands.
 #[test]
 fn no_rule_lifts_a_persons_stop() {
     for seed in 0..2_000 {

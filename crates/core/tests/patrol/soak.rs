@@ -1,18 +1,18 @@
-//! A town of twenty agents, watched for thirty days of virtual time, in which everything goes wrong that does.
+//! Twenty agents, watched for thirty days of virtual time with every kind of failure.
 //!
-//! What is promised is measured so: an agent that is dead is started by the second tick that sees it so; one that
-//! hangs with work is restarted by the second tick after the one at which the evidence is complete: its heartbeat is
-//! very stale (or, without one, it has not moved for as long), work has waited for the stale time, and the ticks
-//! have been regular since the last gap. The default waits are shorter than a tick, so the ladder climbs
-//! wake, interrupt, restart on three ticks. A guard, a mass death, a triage that holds back, or a look that found
-//! nothing out stops that clock. `OSTLER_TOWNS=n` sets how many towns there are; the seed of a town is its number.
+//! The promises are measured like this: a dead agent is started by the second tick that sees it dead. An agent that
+//! hangs with work is restarted by the second tick after the evidence is complete: its heartbeat is very stale (or,
+//! without one, it has shown no activity for as long), work has waited for the stale time, and the ticks have been
+//! regular since the last gap. The default waits are shorter than a tick, so the ladder climbs wake, interrupt, restart
+//! on three ticks. A guard, a mass death, a triage that holds back, or a failed observation stops that clock.
+//! `OSTLER_TOWNS=n` sets the number of simulations; the seed of each is its number.
 
 mod agent;
 mod town;
 
 use town::{PatrolFiles, Report};
 
-/// P3, P4, P12: no healthy agent is ended, the dead and the hung come back, and triage is seldom asked.
+/// P3, P4, P12: no healthy agent is ended, dead and hung agents come back, and triage is asked rarely.
 #[test]
 fn thirty_days_of_a_town() {
     let towns: u64 = std::env::var("OSTLER_TOWNS")

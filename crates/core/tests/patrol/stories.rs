@@ -20,7 +20,7 @@ fn watched_with_work() -> Watched {
     watched
 }
 
-/// P2: fresh below 5 minutes, stale to 15, very stale above; what cannot be read is unknown.
+/// P2: fresh below 5 minutes, stale to 15, very stale above; an unreadable file is unknown.
 #[test]
 fn freshness_is_the_documents() {
     let of = |heartbeat: &HeartbeatSeen| freshness(heartbeat, &watch());
@@ -35,7 +35,7 @@ fn freshness_is_the_documents() {
     assert_eq!(of(&unreadable), Freshness::Unknown);
 }
 
-/// P3: the document's matrix, row by row.
+/// P3: Gas Town's matrix, row by row.
 #[test]
 fn the_documents_matrix() {
     let step = |seen: Observation| Watched::new().tick(&seen).step;
@@ -48,7 +48,7 @@ fn the_documents_matrix() {
     assert_eq!(step(fresh), Step::Nothing);
 }
 
-/// P3: the ladder climbs a rung a tick, so the restart comes with the third tick after the first.
+/// P3: the ladder climbs one rung per tick, so the restart comes with the third tick after the first.
 #[test]
 fn a_hung_agent_climbs_the_ladder() {
     let mut watched = watched_with_work();
@@ -56,17 +56,17 @@ fn a_hung_agent_climbs_the_ladder() {
     assert_eq!(steps, [Step::Nudge, Step::Wake, Step::Interrupt, Step::Restart]);
     let young = Observation { age_ms: Some(TICK), ..hung() };
     assert_eq!(watched.tick(&young).step, Step::Nothing, "it is given time");
-    // The new session shows nothing either.
+    // The new session shows no sign of life either.
     watched.now += HOUR / 4;
     watched.state.pending_since_ms = Some(NOW);
     let silent = Observation { age_ms: Some(20 * MINUTE), heartbeat: beat(HOUR), ..hung() };
     let decision = watched.tick(&silent);
     assert_eq!((decision.step, decision.trouble), (Step::Escalate, Some(TroubleKind::Hung)));
-    assert_eq!(watched.tick(&silent).step, Step::Nothing, "a person has been told");
+    assert_eq!(watched.tick(&silent).step, Step::Nothing, "the operator is already notified");
     assert!(matches!(watched.edges[..], [Edge::Begin(_)]));
 }
 
-/// P3: any movement ends the ladder, and it begins at the bottom the next time.
+/// P3: any activity ends the ladder, and the next one begins at the bottom.
 #[test]
 fn progress_ends_the_ladder() {
     let mut watched = watched_with_work();
@@ -77,7 +77,7 @@ fn progress_ends_the_ladder() {
     assert_eq!(watched.tick(&hung()).step, Step::Nudge);
 }
 
-/// P3: a text that only stands on the screen is not progress; what is drawn after it is.
+/// P3: text that only stands on the screen is no activity; output after it is.
 #[test]
 fn a_text_that_was_not_taken_is_no_progress() {
     let mut watched = watched_with_work();
@@ -92,8 +92,8 @@ fn a_text_that_was_not_taken_is_no_progress() {
     assert_eq!(watched.state.rung, None);
 }
 
-/// P3: an agent that takes a nudge lives, however soon it answers: nothing worse is done to it, it is nudged ever more
-/// seldom, and then a person is told once.
+/// P3: an agent that takes a nudge is alive, however soon it answers: no stronger step follows, it is nudged at
+/// growing intervals, and then the operator is notified once.
 #[test]
 fn one_that_takes_nudges_is_never_interrupted() {
     let mut watched = watched_with_work();
@@ -127,7 +127,8 @@ fn work_that_gets_less_forgets_the_nudges() {
     assert_eq!(watched.state.nudged, 0);
 }
 
-/// P3: a spinner that turns is no progress; but while its screen says that it works, it is only nudged for half an hour.
+/// P3: a spinner is no activity, but while the screen shows work in progress, the agent gets nudges only for half an
+/// hour.
 #[test]
 fn a_spinner_is_no_progress_and_gives_time() {
     let spins = Observation { output_age_ms: Some(0), ..hung() };
@@ -146,13 +147,13 @@ fn a_spinner_is_no_progress_and_gives_time() {
     assert!(steps[1..4].iter().all(|step| *step == Step::Nothing), "{steps:?}");
     let steps: Vec<Step> = (0..6).map(|_| watched.tick(&works).step).collect();
     assert!(steps.contains(&Step::Wake), "{steps:?}");
-    // One that is frozen is not drawn any more.
+    // A frozen agent does not redraw its screen.
     let mut watched = watched_with_work();
     let frozen = Observation { shows, output_age_ms: Some(20 * MINUTE), ..hung() };
     assert_eq!(watched.steps(&frozen, 3), [Step::Nudge, Step::Wake, Step::Interrupt]);
 }
 
-/// T6, P3: a question is left to a person, who is told once of each question; nothing is typed.
+/// T6, P3: a question is left to the operator, who is notified once of each question; nothing is typed.
 #[test]
 fn a_question_is_a_persons() {
     let mut watched = watched_with_work();
@@ -174,7 +175,7 @@ fn a_question_is_a_persons() {
     assert_eq!(edges, [true, true, false], "{:?}", watched.edges);
 }
 
-/// T6, P3: a usage limit is waited for, and when it is over the agent is told to go on, once.
+/// T6, P3: no step during a usage limit; when it is over the agent is asked once to continue.
 #[test]
 fn a_limit_is_waited_for() {
     let mut watched = watched_with_work();
@@ -196,7 +197,7 @@ fn a_limit_is_waited_for() {
     assert_eq!(watched.decide(&limited).step, Step::Nothing);
 }
 
-/// P3: half a line of a person is left alone; where the agent would be called hung, a person is asked to look.
+/// P3: unsent text of a person is not disturbed; if the agent would count as hung, the operator is notified.
 #[test]
 fn half_a_line_is_left_alone() {
     let begun = Observation { is_begun: true, pending: mail(), ..seen() };
@@ -208,7 +209,7 @@ fn half_a_line_is_left_alone() {
     assert!(steps[1..].iter().all(|step| *step == Step::Nothing), "{steps:?}");
 }
 
-/// P3: the processor counts above an agent's own noise, and not at all at an idle prompt.
+/// P3: CPU use counts above the agent's own noise, and never at an idle prompt.
 #[test]
 fn noise_is_not_work() {
     let noisy = |percent: f64| Observation { cpu_percent: Some(percent), ..hung() };
@@ -223,7 +224,7 @@ fn noise_is_not_work() {
     assert_eq!(watched.tick(&idle).step, Step::Nudge);
 }
 
-/// P3: where Ctrl-C is not known to interrupt, that rung is left out.
+/// P3: if Ctrl-C is not known to interrupt, that rung is left out.
 #[test]
 fn ctrl_c_is_pressed_only_where_it_is_known() {
     let mut watched = watched_with_work();
@@ -231,7 +232,7 @@ fn ctrl_c_is_pressed_only_where_it_is_known() {
     assert_eq!(watched.steps(&unknown, 3), [Step::Nudge, Step::Wake, Step::Restart]);
 }
 
-/// P3: a rung has its time; ticks by hand in between change nothing.
+/// P3: a rung has its time; manual ticks in between change nothing.
 #[test]
 fn a_rung_has_its_time() {
     let mut watched = watched_with_work();
@@ -242,7 +243,7 @@ fn a_rung_has_its_time() {
     assert_eq!(watched.tick(&hung()).step, Step::Wake);
 }
 
-/// P3: silence without work is idle: nudged once an hour at most, and never more.
+/// P3: silence without work is idle: nudged once an hour at most, and no stronger step.
 #[test]
 fn idle_is_never_ended() {
     let mut watched = Watched::new();
@@ -250,12 +251,12 @@ fn idle_is_never_ended() {
     let steps = watched.steps(&idle, 60);
     assert_eq!(steps.iter().filter(|step| **step == Step::Nudge).count(), 3);
     assert!(steps.iter().all(|step| matches!(step, Step::Nudge | Step::Nothing)));
-    // Without a heartbeat nothing was promised.
+    // Without a heartbeat file none is expected.
     let steps = Watched::new().steps(&seen(), 60);
     assert!(steps.iter().all(|step| *step == Step::Nothing));
 }
 
-/// P3: silent but working: the processor, a screen that changes, what it declares.
+/// P3: silent but working: CPU use, a changing screen, the reported state.
 #[test]
 fn silent_but_working_is_left_alone() {
     let mut watched = watched_with_work();
@@ -277,7 +278,7 @@ fn silent_but_working_is_left_alone() {
     }
 }
 
-/// P3: movement without an end, with work waiting, is told to a person, who is told of its end too.
+/// P3: activity without an end, with pending work, is escalated, and its end is notified too.
 #[test]
 fn movement_without_end_is_told() {
     let mut watched = watched_with_work();
@@ -293,7 +294,7 @@ fn movement_without_end_is_told() {
     assert!(matches!(watched.edges[..], [Edge::Begin(_), Edge::End(_)]), "{:?}", watched.edges);
 }
 
-/// P3: work that nobody knows of lets it be spoken to, and no more.
+/// P3: with unknown work an agent gets text only.
 #[test]
 fn work_that_is_not_known_ends_nothing() {
     let mut watched = Watched::new();
@@ -303,7 +304,7 @@ fn work_that_is_not_known_ends_nothing() {
     assert!(steps[2..].iter().all(|step| *step == Step::Nothing));
 }
 
-/// P3: mail for one that sat idle wakes it; it hangs only when the mail has waited too.
+/// P3: mail for an idle agent wakes it; the agent hangs only when the mail has waited too.
 #[test]
 fn new_work_for_an_idle_agent_gives_it_time() {
     let mut watched = Watched::new();
@@ -313,7 +314,7 @@ fn new_work_for_an_idle_agent_gives_it_time() {
     assert_eq!(steps[..4], [Step::Nudge, Step::Wake, Step::Interrupt, Step::Restart]);
 }
 
-/// P7: a session whose agent is dead is made anew at once, but not while the agent may still be coming up, and not
+/// P7: a session whose agent is dead is replaced at once, but not while the agent may still be starting, and not
 /// twice within the cooldown.
 #[test]
 fn a_dead_agent_in_a_live_session_is_replaced() {
@@ -326,7 +327,7 @@ fn a_dead_agent_in_a_live_session_is_replaced() {
     assert_eq!(watched.steps(&zombie, 2), [Step::Nothing, Step::Restart]);
 }
 
-/// P3: what is not ours is spoken to, and then left to a person, once.
+/// P3: a foreign session gets text, and then one escalation.
 #[test]
 fn a_foreign_session_is_left_to_a_person() {
     let mut watched = watched_with_work();
@@ -336,7 +337,7 @@ fn a_foreign_session_is_left_to_a_person() {
     assert!(steps[4..].iter().all(|step| *step == Step::Nothing));
 }
 
-/// P8: stuck is what it says itself. With work it is interrupted and restarted, without it waits for a person; a new
+/// P8: an agent reports itself stuck. With work it is interrupted and restarted, without it is escalated. A new
 /// session is not stuck.
 #[test]
 fn one_that_says_it_is_stuck_is_helped() {
@@ -362,7 +363,7 @@ fn one_that_says_it_is_stuck_is_helped() {
     assert_eq!(watched.tick(&says).step, Step::Nothing);
 }
 
-/// P3: when nobody came, it is tried again after an hour, and nobody is told twice.
+/// P3: if no person acts, it is tried again after an hour, without a second notification.
 #[test]
 fn it_is_tried_again_without_telling_again() {
     let mut watched = watched_with_work();
@@ -374,7 +375,7 @@ fn it_is_tried_again_without_telling_again() {
     assert!(description <= 2, "once that it hangs, once that it loops: {:?}", watched.edges);
 }
 
-/// A clock that was set back by a year makes nobody wait for a year.
+/// A clock that was set back by a year makes no agent wait for a year.
 #[test]
 fn a_clock_that_was_set_back_stops_nothing() {
     let mut watched = watched_with_work();
@@ -384,7 +385,7 @@ fn a_clock_that_was_set_back_stops_nothing() {
     assert!(steps.contains(&Step::Restart), "{steps:?}");
 }
 
-/// A session that was made before the clock was set back is not new for ever.
+/// A session that was created before the clock was set back does not stay new for ever.
 #[test]
 fn a_session_from_the_future_is_not_always_new() {
     let mut watched = Watched::new();
@@ -394,7 +395,7 @@ fn a_session_from_the_future_is_not_always_new() {
     assert_eq!(steps, [Step::Nothing, Step::Restart]);
 }
 
-/// Nor do a heartbeat and output from the future hide a hang until the clock has caught up.
+/// A heartbeat and output from the future do not hide a hang until the clock has caught up.
 #[test]
 fn signs_of_life_from_the_future_do_not_last() {
     let mut watched = watched_with_work();
@@ -403,7 +404,7 @@ fn signs_of_life_from_the_future_do_not_last() {
     assert!(steps[0] == Step::Nothing && steps.contains(&Step::Restart), "{steps:?}");
 }
 
-/// Issue 7: paused, stopped and unwanted agents are looked at, and nothing is done.
+/// Paused, stopped and unwanted agents are observed, without any step.
 #[test]
 fn orders_come_first() {
     for session in [SessionSeen::Dead, SessionSeen::Alive, SessionSeen::AgentDead(String::new())] {
@@ -423,8 +424,8 @@ fn orders_come_first() {
     }
 }
 
-/// P3: as long as no text can be typed the ladder does not climb; a person is told once, and the ladder goes on when a text
-/// is taken again.
+/// P3: while no text can be typed the ladder does not climb; the operator is notified once, and the ladder continues
+/// when a text is taken again.
 #[test]
 fn a_terminal_that_takes_no_text_reaches_a_person() {
     let mut watched = watched_with_work();

@@ -1,5 +1,5 @@
-//! P3: every combination of what a decision depends on, as a file beside this one. Equal branches are one line, so
-//! a `*` is "whatever it is" and every combination is in exactly one line. `OSTLER_BLESS=1` writes the file anew.
+//! P3: every combination of a decision's inputs, written to `table.txt`. Equal branches share a line: a `*` matches
+//! every value, and every combination is in exactly one line. `OSTLER_BLESS=1` writes the file again.
 
 use crate::common::{HOUR, MINUTE, NOW, beat, mail, order, seen, watch};
 use ostler_core::patrol::decide;
@@ -181,7 +181,7 @@ const WORDS: &[&str] = &[
     "escalate mass-death",
 ];
 
-/// All combinations, in the order of the columns.
+/// All combinations, in column order.
 fn all() -> Vec<u8> {
     let (watch, policy) = (watch(), PatrolPolicy::default());
     let count: usize = COLUMNS.iter().map(|(_, values)| values.len()).product();
@@ -205,7 +205,7 @@ fn all() -> Vec<u8> {
     })
 }
 
-/// Values whose branches are equal share a line.
+/// Values with equal branches share a line.
 fn lines(table: &[u8], columns: &[(&str, &[&str])], before: &str, into: &mut String) {
     let Some(((_, values), rest)) = columns.split_first() else {
         writeln!(into, "{before}-> {}", WORDS[table[0] as usize]).expect("a string takes it");
@@ -238,5 +238,5 @@ fn every_combination_is_decided_as_it_was() {
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     let differs = said.lines().zip(written.lines()).find(|(now, then)| now != then);
-    assert!(said == written, "decided otherwise than in {}: {differs:?}", path.display());
+    assert!(said == written, "the decisions differ from {}: {differs:?}", path.display());
 }

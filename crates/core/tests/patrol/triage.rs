@@ -1,4 +1,4 @@
-//! Who may be asked, and what of an answer is heeded.
+//! When triage may be asked, and which answers are accepted.
 
 use crate::common::{HOUR, MINUTE, NOW, Watched, beat, mail, seen};
 use ostler_core::patrol::{
@@ -23,7 +23,7 @@ fn hung() -> Observation {
     Observation { heartbeat: beat(20 * MINUTE), pending: mail(), ..seen() }
 }
 
-/// With this rung behind it.
+/// An agent that has this rung behind it.
 fn watched(steps: usize) -> Watched {
     let mut watched = Watched::new();
     watched.state.pending_since_ms = Some(NOW - HOUR);
@@ -39,7 +39,8 @@ fn answered(watched: &Watched, seen: &Observation, step: Step) -> (Decision, Dec
     (admit(&answer, &mechanical, &case), mechanical)
 }
 
-/// P4: an opinion is asked for where one seems to hang, never for what is plainly dead, well, idle or only nudged.
+/// P4: triage is asked about an agent that seems to hang, never about one that is clearly dead, well, idle or only
+/// nudged.
 #[test]
 fn only_a_signal_asks() {
     let tripped = |seen: Observation| {
@@ -57,7 +58,7 @@ fn only_a_signal_asks() {
     assert!(!tripped(Observation { session: SessionSeen::Unknown(String::new()), ..hung() }));
 }
 
-/// P4: a cooldown for each agent, and a budget for each day of the town.
+/// P4: a cooldown for each agent, and a daily budget for all.
 #[test]
 fn cooldown_and_budget() {
     let (mut one, mut other) = (watched(0), watched(0));
@@ -76,7 +77,7 @@ fn cooldown_and_budget() {
     let all = Err(TriageSkipped::Budget { asked: 3 });
     assert_eq!(may_ask(&spec(), &one.state, &town, now), all);
     assert_eq!(may_ask(&spec(), &one.state, &town, now + 24 * HOUR), Ok(()));
-    // A clock that is set back to yesterday buys no second budget.
+    // Setting the clock back to yesterday does not renew the budget.
     let before = now - 48 * HOUR;
     let policy = &one.policy;
     look(&mut one.state, &hung(), &one.watch, policy, &one.orders, before);
@@ -84,7 +85,8 @@ fn cooldown_and_budget() {
     assert_eq!(may_ask(&spec(), &one.state, &town, before), all);
 }
 
-/// P4: gentler is its right, one rung further with the evidence complete too; anything else is refused and told.
+/// P4: triage may be gentler, or go one rung further if the evidence is complete; any other answer is refused with a
+/// reason.
 #[test]
 fn gentler_or_one_rung_further() {
     let woken = watched(2);
@@ -105,7 +107,7 @@ fn gentler_or_one_rung_further() {
         } else {
             assert_eq!(decision.step, mechanical.step);
             assert!(matches!(decision.by, DecidedBy::Degraded(_)));
-            assert!(decision.reason.contains("Triage wanted"), "{}", decision.reason);
+            assert!(decision.reason.contains("triage wanted"), "{}", decision.reason);
         }
     }
     let (decision, _) = answered(&watched(1), &hung(), Step::Restart);
@@ -113,10 +115,10 @@ fn gentler_or_one_rung_further() {
     let mut fresh = watched(0);
     fresh.look(&hung());
     let (decision, _) = answered(&fresh, &hung(), Step::Interrupt);
-    assert_eq!(decision.step, Step::Nudge, "it has not been spoken to");
+    assert_eq!(decision.step, Step::Nudge, "it has not been nudged");
 }
 
-/// P4, P3: no answer ends what is idle, not known, not ours, or dead already.
+/// P4, P3: no answer ends an agent that is idle, unknown, foreign or already dead.
 #[test]
 fn no_answer_kills_what_must_live() {
     let foreign = Observation { session: SessionSeen::Foreign, ..hung() };
@@ -132,7 +134,7 @@ fn no_answer_kills_what_must_live() {
     assert_eq!(answered(&watched(0), &dead, Step::Nothing).0.step, Step::Start);
 }
 
-/// P4: a triage that says "it only thinks" is believed a few times, and then the ladder goes on.
+/// P4: `nothing` is accepted a few times, and then the ladder continues.
 #[test]
 fn triage_cannot_hold_the_ladder_for_ever() {
     let mut watched = watched(1);
@@ -162,7 +164,7 @@ fn triage_cannot_hold_the_ladder_for_ever() {
     assert!(ticks >= 15, "each time for a quarter of an hour: {ticks}");
 }
 
-/// P5: when triage fails, the mechanical decision stands and says so.
+/// P5: if triage fails, the mechanical decision stands and says so.
 #[test]
 fn a_triage_that_fails_changes_nothing() {
     let mechanical = watched(0).decide(&hung());
@@ -171,7 +173,7 @@ fn a_triage_that_fails_changes_nothing() {
     assert_eq!(decision.by, DecidedBy::Degraded("it exited with 9".to_owned()));
 }
 
-/// P7: one that came back to life while it was to be restarted is not counted as restarted.
+/// P7: an agent that came back before its restart does not count as restarted.
 #[test]
 fn what_was_not_needed_is_no_restart() {
     let mut watched = watched(3);

@@ -1,4 +1,4 @@
-//! A world with one pool, and a machine on which every process starts at once and ends when it is told to.
+//! A world with one pool, on a simulated machine where every process starts at once and ends when signalled.
 
 #![allow(dead_code, reason = "two tests share it, and neither needs all of it")]
 
@@ -32,17 +32,17 @@ pub struct PatrolFiles {
     pub world: World,
     pub now: Now,
     pub memory: MachineMemory,
-    /// Members that live, by run: a unit's name, or the run's own number.
+    /// Live members by run: the unit's name, or the number of the run.
     pub alive: BTreeMap<RunId, String>,
     /// In the order in which they were executed.
     pub started: Vec<String>,
-    /// What the registry would know.
+    /// The content of the registry.
     pub units: BTreeMap<String, UnitRecord>,
     pub records: BTreeMap<RunId, RunRecord>,
     pub pools: BTreeMap<String, PoolSpec>,
-    /// What is seen of whether agents have nothing to do.
+    /// The idle state that the agents report.
     pub idle: Idle,
-    /// A process that is told to end takes its time.
+    /// A process takes its time to end.
     pub ends_slowly: bool,
     number: u64,
 }
@@ -83,7 +83,7 @@ impl PatrolFiles {
         self.step(Event::UnitsAsked { names, ask, by: Actor::Supervisor });
     }
 
-    /// A run that is no unit's. Returns what it is called here.
+    /// Requests a run outside any unit. Returns its name in this test.
     pub fn run(&mut self, scope: Option<&str>) -> (RunId, String) {
         let event = self.asked(None, scope);
         let run = match &event {
@@ -94,7 +94,7 @@ impl PatrolFiles {
         (run, format!("run {}", self.number))
     }
 
-    /// Its process ends by itself.
+    /// The process ends by itself.
     pub fn end(&mut self, name: &str, code: i32) {
         let run = self.run_of(name);
         self.gone(run, ExitStatus::Code(code));
@@ -105,7 +105,7 @@ impl PatrolFiles {
         *found.unwrap_or_else(|| panic!("{name} does not live: {:?}", self.alive)).0
     }
 
-    /// One that was told to end has.
+    /// A signalled process has ended.
     pub fn finish(&mut self, run: RunId) {
         self.gone(run, ExitStatus::Signal(15));
     }
@@ -150,12 +150,12 @@ impl PatrolFiles {
         views.into_iter().find(|view| view.name == name).expect("a unit")
     }
 
-    /// The supervisor is killed, and the next one finds what it left.
+    /// The supervisor is killed, and the next one takes over.
     pub fn crash(&mut self) {
         self.crash_with(true);
     }
 
-    /// The same; a guardian has kept those runs that waited, or not.
+    /// The same; the guardian has kept the queued runs, or not.
     pub fn crash_with(&mut self, is_kept: bool) {
         self.world = World::new(&Settings::default(), self.now);
         let records = self.units.values().cloned().collect();

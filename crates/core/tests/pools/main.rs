@@ -1,4 +1,4 @@
-//! Pools: who has a place, who waits, and who is next.
+//! Pools: which members hold a slot, which wait, and which is next.
 
 mod common;
 mod properties;

@@ -19,7 +19,7 @@ impl Random {
     }
 }
 
-/// Who waits, in the pool's own words, the next one first.
+/// The waiting members, next one first, as the pool reports them.
 fn line(town: &PatrolFiles) -> Vec<String> {
     let views = town.world.pool_views(town.now);
     views.into_iter().next().map(|view| view.queued).unwrap_or_default()
@@ -58,8 +58,8 @@ fn something(town: &mut PatrolFiles, random: &mut Random, most: &mut u32) {
     }
 }
 
-/// W12: in no history live more members than the pool ever allowed, nobody waits while there is room, and nobody who
-/// came later is started before one who waits.
+/// W12: in no history are there more live members than the pool ever allowed, no member waits while a slot is free,
+/// and no later member starts before an earlier one.
 #[test]
 fn no_history_breaks_a_pool() {
     for seed in 0..HISTORIES {
@@ -83,11 +83,15 @@ fn no_history_breaks_a_pool() {
         }
         let max = town.pools["p"].max.unwrap_or(u32::MAX) as usize;
         let places = town.world.pool_views(town.now)[0].running.len();
-        assert!(line(&town).is_empty() || places >= max, "seed {seed}: {:?} wait", line(&town));
+        assert!(
+            line(&town).is_empty() || places >= max,
+            "seed {seed}: {:?} are waiting",
+            line(&town)
+        );
     }
 }
 
-/// Whoever of the line was started, nobody before it still waits.
+/// When a member of the queue starts, no member before it is still waiting.
 fn in_order(
     before: &[String],
     town: &PatrolFiles,
@@ -107,7 +111,7 @@ fn in_order(
     }
 }
 
-/// W12: everybody gets a turn, also beside units that crash again and again.
+/// W12: every member gets a turn, even next to units that crash again and again.
 #[test]
 fn nobody_waits_for_ever() {
     for seed in 0..200 {

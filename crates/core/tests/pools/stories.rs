@@ -1,22 +1,22 @@
-//! What happens in a pool, one case at a time.
+//! Pools, one case at a time.
 
 use crate::common::{FILE, PatrolFiles, declared, pool};
 use ostler_core::unit::Ask;
 use ostler_core::{Event, MachineMemory};
 use ostler_model::{Actor, PoolSpec, RunState, UnitState};
 
-/// W12: no more than its most run; the others wait in the order in which they came, and each says why.
+/// W12: at most `max` members run; the others wait in the order of arrival, and each says why.
 #[test]
 fn the_surplus_waits_in_its_order() {
     let mut town = PatrolFiles::new(2);
     town.declare(&["a", "b", "c", "d"]);
     assert_eq!(town.live(), ["a", "b"]);
-    assert_eq!(town.why("c"), "pool p is full: 2 of 2 run (a, b)");
-    assert_eq!(town.why("d"), "pool p is full: 2 of 2 run (a, b); 1 waits before it");
+    assert_eq!(town.why("c"), "pool p is full: 2 of 2 running (a, b)");
+    assert_eq!(town.why("d"), "pool p is full: 2 of 2 running (a, b); 1 ahead in the queue");
     let (run, name) = town.run(None);
     assert_eq!(town.records[&run].state, RunState::Queued);
     let why = town.world.why_queued(run, town.now).expect("it waits");
-    assert_eq!(why, "pool p is full: 2 of 2 run (a, b); 2 wait before it");
+    assert_eq!(why, "pool p is full: 2 of 2 running (a, b); 2 ahead in the queue");
     town.end("b", 0);
     town.end("a", 0);
     assert_eq!(town.live(), ["c", "d"]);
@@ -24,7 +24,7 @@ fn the_surplus_waits_in_its_order() {
     assert_eq!(town.started, ["a", "b", "c", "d", &*name]);
 }
 
-/// W12: a member that is restarted keeps its place; so does one that crashed and is started again soon.
+/// W12: a member that is restarted keeps its slot; so does one that crashed and restarts soon.
 #[test]
 fn a_restart_keeps_its_place() {
     let mut town = PatrolFiles::new(1);
@@ -32,13 +32,13 @@ fn a_restart_keeps_its_place() {
     town.ask("a", Ask::Restart);
     assert_eq!(town.live(), ["a"]);
     town.end("a", 1);
-    assert!(town.live().is_empty(), "its place is kept while it waits to be started again");
+    assert!(town.live().is_empty(), "its slot is kept while it waits for its restart");
     assert_eq!(town.state("b"), UnitState::Queued);
     town.pass(1_000);
     assert_eq!(town.live(), ["a"]);
 }
 
-/// W12: a crash loop keeps nobody out: after three failures in a row its place is free.
+/// W12: a crash loop blocks no member: after three failures in a row its slot is free.
 #[test]
 fn a_crash_loop_gives_way() {
     let mut town = PatrolFiles::new(1);
@@ -51,12 +51,12 @@ fn a_crash_loop_gives_way() {
     town.end("a", 1);
     assert_eq!(town.live(), ["b"]);
     town.pass(8_000);
-    assert_eq!(town.why("a"), "pool p is full: 1 of 1 run (b); 1 waits before it");
+    assert_eq!(town.why("a"), "pool p is full: 1 of 1 running (b); 1 ahead in the queue");
     town.end("b", 0);
     assert_eq!(town.live(), ["c"], "it queues behind those that wait");
 }
 
-/// W12: a member that waits longer than ten seconds to be started again does not keep others out.
+/// W12: a member that waits longer than ten seconds for its restart does not block others.
 #[test]
 fn a_long_wait_gives_way() {
     let mut town = PatrolFiles::new(1);
@@ -69,7 +69,7 @@ fn a_long_wait_gives_way() {
     assert_eq!((town.live(), town.state("a")), (vec!["b"], UnitState::Backoff));
 }
 
-/// W12: who is stopped while it waits does not wait any more.
+/// W12: a member that is stopped while it waits leaves the queue.
 #[test]
 fn a_stop_ends_the_wait() {
     let mut town = PatrolFiles::new(1);
@@ -83,10 +83,10 @@ fn a_stop_ends_the_wait() {
     town.end("a", 0);
     assert_eq!(town.live(), ["c"]);
     town.ask("b", Ask::Start);
-    assert_eq!(town.why("b"), "pool p is full: 1 of 1 run (c)");
+    assert_eq!(town.why("b"), "pool p is full: 1 of 1 running (c)");
 }
 
-/// W12: a larger limit starts who waits, a smaller one ends nobody.
+/// W12: a larger limit starts waiting members, a smaller one ends none.
 #[test]
 fn a_changed_limit_ends_nobody() {
     let mut town = PatrolFiles::new(1);
@@ -95,7 +95,7 @@ fn a_changed_limit_ends_nobody() {
     assert_eq!(town.live(), ["a", "b", "c"]);
     town.declare_pool(pool(1));
     assert_eq!(town.live(), ["a", "b", "c"]);
-    assert_eq!(town.why("d"), "pool p is full: 3 of 1 run (a, b, c)");
+    assert_eq!(town.why("d"), "pool p is full: 3 of 1 running (a, b, c)");
     town.end("a", 0);
     town.end("b", 0);
     assert_eq!(town.live(), ["c"]);
@@ -103,7 +103,7 @@ fn a_changed_limit_ends_nobody() {
     assert_eq!(town.live(), ["d"]);
 }
 
-/// W12: after a crash of the supervisor those that live count, and the line is as it was.
+/// W12: after a crash of the supervisor live members count, and the queue is as before.
 #[test]
 fn a_crash_of_the_supervisor_keeps_the_line() {
     let mut town = PatrolFiles::new(2);
@@ -118,14 +118,14 @@ fn a_crash_of_the_supervisor_keeps_the_line() {
     assert_eq!(town.records[&run].state, RunState::Queued);
     town.crash();
     assert_eq!(town.live(), ["b", "d"]);
-    assert_eq!(town.why("a"), "pool p is full: 2 of 2 run (b, d)");
+    assert_eq!(town.why("a"), "pool p is full: 2 of 2 running (b, d)");
     town.end("b", 0);
     assert_eq!(town.live(), ["a", "d"]);
     town.end("d", 0);
-    assert_eq!(town.live(), ["a", &*name], "a run that waited goes on to wait");
+    assert_eq!(town.live(), ["a", &*name], "a queued run stays queued");
 }
 
-/// W12: without a guardian nobody can start a run that waited: it is over, and was never started.
+/// W12: without a guardian a queued run cannot be started: it ends without having started.
 #[test]
 fn a_run_that_nobody_kept_is_over() {
     let mut town = PatrolFiles::new(1);
@@ -138,7 +138,7 @@ fn a_run_that_nobody_kept_is_over() {
     assert!(!town.started.contains(&name));
 }
 
-/// W12: when everything is started anew, those that ran go first.
+/// W12: after a restart of everything, members that ran go first.
 #[test]
 fn members_that_ran_come_back_first() {
     let mut town = PatrolFiles::new(2);
@@ -151,7 +151,7 @@ fn members_that_ran_come_back_first() {
     assert_eq!(town.started, ["c", "d"]);
 }
 
-/// W13: nobody new is started while memory is short or the machine fights for it; a restart is nobody new.
+/// W13: no new member starts while memory is short or under pressure; a restart is no new member.
 #[test]
 fn memory_pressure_starts_nobody_new() {
     let mut town = PatrolFiles::new(4);
@@ -161,13 +161,13 @@ fn memory_pressure_starts_nobody_new() {
     town.declare(&["b"]);
     assert_eq!(town.why("b"), "memory pressure (PSI some avg10 27 %)");
     town.ask("a", Ask::Restart);
-    assert_eq!(town.live(), ["a"], "a restart is nobody new");
+    assert_eq!(town.live(), ["a"], "a restart is no new member");
     town.memory.pressure = Some(3_00);
     town.pass(1_000);
     assert_eq!(town.live(), ["a", "b"]);
 }
 
-/// W13: who waits for memory is started when there is enough, without anybody asking.
+/// W13: a member that waits for memory starts when there is enough, without any request.
 #[test]
 fn free_memory_is_looked_at_while_somebody_waits_for_it() {
     let mut town = PatrolFiles::new(4);
@@ -175,17 +175,17 @@ fn free_memory_is_looked_at_while_somebody_waits_for_it() {
     town.memory = little;
     town.declare_pool(PoolSpec { min_free_memory_bytes: Some(4 << 30), ..pool(4) });
     town.declare(&["a"]);
-    assert_eq!(town.why("a"), "less than 4G of memory is free (3G)");
+    assert_eq!(town.why("a"), "less than 4G of memory free (3G)");
     let due = town.world.next_due();
-    assert_eq!(due, town.now.mono_ms + 1_000, "it is looked at again soon");
+    assert_eq!(due, town.now.mono_ms + 1_000, "memory is sampled again soon");
     town.memory.free_bytes = Some(4 << 30);
     town.pass(1_000);
     assert_eq!(town.live(), ["a"]);
     let lease_only = town.world.next_due();
-    assert!(lease_only > town.now.mono_ms + 1_000, "nobody waits, so nobody looks");
+    assert!(lease_only > town.now.mono_ms + 1_000, "no member waits, so memory is not sampled");
 }
 
-/// W12: a run that replaces another of its scope has its place.
+/// W12: a run that replaces another of its scope takes over its slot.
 #[test]
 fn a_replacement_takes_the_place_of_the_one_before() {
     let mut town = PatrolFiles::new(1);
@@ -196,7 +196,7 @@ fn a_replacement_takes_the_place_of_the_one_before() {
     assert_eq!(town.state("a"), UnitState::Queued);
 }
 
-/// W12: a member whose need is not there waits for that, and holds no place meanwhile.
+/// W12: a member waits for its dependency first, and holds no slot meanwhile.
 #[test]
 fn a_member_that_misses_another_holds_no_place() {
     let mut town = PatrolFiles::new(1);
@@ -217,7 +217,7 @@ fn a_member_that_misses_another_holds_no_place() {
     assert_eq!((town.live(), town.state("a")), (vec!["b"], UnitState::Waiting));
 }
 
-/// W12: a pool that its file no longer declares is kept as long as somebody names it.
+/// W12: a pool that its file no longer declares stays while a unit names it.
 #[test]
 fn a_dropped_pool_goes_with_its_last_member() {
     let mut town = PatrolFiles::new(1);
@@ -235,7 +235,7 @@ fn a_dropped_pool_goes_with_its_last_member() {
     assert!(town.pools.is_empty());
 }
 
-/// W12: a stop of the daemon starts nobody in the places that become free.
+/// W12: during a stop of the daemon no member starts in a freed slot.
 #[test]
 fn a_stop_of_the_daemon_starts_nobody() {
     let mut town = PatrolFiles::new(1);

@@ -5,14 +5,14 @@ use ostler_model::Fingerprint;
 
 pub const BOOT: &str = "boot";
 
-/// What was started for one run.
+/// The processes of one run.
 #[derive(Clone, Debug)]
 pub struct Tree {
     pub pid: i32,
     pub start_time: u64,
-    /// `None` while the first process lives.
+    /// `None` while the first process is alive.
     pub status: Option<ExitStatus>,
-    /// Whether somebody has been told that it ended.
+    /// Whether its end was reported.
     pub describe_status: bool,
     pub inside: usize,
     pub outside: usize,

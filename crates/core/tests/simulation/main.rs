@@ -1,8 +1,8 @@
-//! Random histories against the core: spawns, exits, outputs, cancels, timeouts, lease expiries,
-//! supervisor crashes at any instant, and clock jumps, with two supervisors on one registry.
+//! Random histories against the core: spawns, exits, output, cancels, timeouts, lease expiries, supervisor crashes at
+//! any instant, and clock jumps, with two supervisors on one registry.
 //!
-//! A history is its seed. A failing one prints its seed; `OSTLER_SEED=n cargo test -p ostler-core
-//! --test simulation` replays it with its steps. `OSTLER_HISTORIES` sets how many are run.
+//! A seed defines a history. A failing one prints its seed; `OSTLER_SEED=n cargo test -p ostler-core --test
+//! simulation` replays it and prints its steps. `OSTLER_HISTORIES` sets the number of histories.
 
 mod kernel;
 mod random;
@@ -22,8 +22,8 @@ fn run(seed: u64, description: bool) -> Result<(), String> {
     simulation.comes_to_rest(&mut random)
 }
 
-/// R1, R6, R7, R14, R15, R16: one terminal reason, no signal after `exited`, no signal to an unverified
-/// identity or to another's run, every intent settled after reconcile, no process left unowned.
+/// R1, R6, R7, R14, R15, R16: one termination reason, no signal after `exited`, no signal to an unverified identity
+/// or to another supervisor's run, every intent settled after reconcile, no process without an owner.
 #[test]
 fn no_history_breaks_an_invariant() {
     if let Ok(seed) = std::env::var("OSTLER_SEED") {

@@ -1,4 +1,4 @@
-/// SplitMix64: enough for choosing what happens next, and the same everywhere.
+/// SplitMix64: good enough to choose inputs, and the same on every machine.
 pub struct Random(u64);
 
 impl Random {

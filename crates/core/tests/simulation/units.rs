@@ -1,4 +1,4 @@
-//! What people do with units.
+//! Requests for units.
 
 use crate::random::Random;
 use ostler_core::Event;
@@ -10,7 +10,7 @@ use ostler_model::{
 use std::collections::BTreeMap;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
-/// A part of the daemon: declared with whoever needs it, and never withdrawn or stopped.
+/// A daemon part: declared with the units that need it, and never removed or stopped.
 const PART: &str = "q";
 
 pub const POOL: &str = "p";
@@ -25,7 +25,7 @@ pub fn pool(max: u32) -> PoolSpec {
     }
 }
 
-/// Declares, withdraws, starts, stops or restarts some of them.
+/// Declares, removes, starts, stops or restarts some units.
 pub fn something(random: &mut Random) -> Event {
     let by = Actor::Supervisor;
     let name = NAMES[random.below(4) as usize].to_owned();
@@ -64,7 +64,7 @@ fn declared(name: &str, version: u64) -> Declared {
         umask: 0o22,
         backend: Backend::Pipe,
         restart: RestartPolicy {
-            // A part of Ostler has no limit, and begins again after every end.
+            // A part of Ostler has no limit and restarts after every end.
             when: if name == "c" || name == PART { When::Always } else { When::OnFailure },
             limit: (name == "a").then_some(RestartLimit { count: 3, window_ms: 10_000 }),
             ..RestartPolicy::default()
@@ -84,7 +84,7 @@ fn declared(name: &str, version: u64) -> Declared {
         app: None,
         container: None,
         tmux: None,
-        // Two of them share a pool, with runs that are no unit's.
+        // Two units share a pool with runs outside any unit.
         pool: matches!(name, "a" | "c").then(|| POOL.to_owned()),
         idle: matches!(name, "b" | "c")
             .then_some(IdleSpec { after_ms: 500, suspend: Suspend::Stop }),

@@ -1,4 +1,4 @@
-//! One machine, one registry, two supervisors, and everything that must stay true of them.
+//! One machine, one registry, two supervisors, and the invariants.
 
 mod agents;
 mod asking;
@@ -23,24 +23,24 @@ const INSTANCES: usize = 2;
 pub struct Simulation {
     now: Now,
     description: bool,
-    /// Nothing goes wrong any more.
+    /// No more failures are injected.
     is_calm: bool,
-    /// A guardian holds what a supervisor leaves behind, for its own successor.
+    /// A guardian keeps what a supervisor leaves behind, for its own successor.
     guardian_info: bool,
     next: u64,
     trees: BTreeMap<RunId, Tree>,
-    // The registry: what survives a crash.
+    // The registry: survives a crash.
     records: BTreeMap<RunId, RunRecord>,
     claims: BTreeMap<InstanceId, Claim>,
     exits: BTreeMap<RunId, u32>,
     units: BTreeMap<(InstanceId, String), UnitRecord>,
     pools: BTreeMap<InstanceId, PoolSpec>,
-    /// The most members that the pool of an instance ever allowed at once.
+    /// The highest limit that each instance's pool ever had.
     most: BTreeMap<InstanceId, u32>,
     born: BTreeMap<RunId, InstanceId>,
-    /// The question of a unit's agent that a person has been told of, by run.
+    /// The question of a unit's agent that the operator was notified of, by run.
     asked: BTreeMap<RunId, String>,
-    /// Taken over at least once: what one guardian holds is no use to another home.
+    /// Taken over at least once: what one home's guardian holds is of no use to another home.
     stolen: BTreeSet<RunId>,
     supervisors: [Option<Supervisor>; INSTANCES],
 }
@@ -49,13 +49,13 @@ struct Supervisor {
     instance: InstanceId,
     world: World,
     events: VecDeque<Event>,
-    /// Runs whose kernel events come here.
+    /// Runs whose kernel events arrive at this supervisor.
     held: BTreeSet<RunId>,
     watched: BTreeSet<RunId>,
     adopted: BTreeSet<RunId>,
 }
 
-/// Where a supervisor is killed, in one turn.
+/// Where in a turn a supervisor is killed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Crash {
     Never,

@@ -179,7 +179,7 @@ fn a_shortage_of_our_own_is_never_the_units_fault() {
                 unit["why"].as_str()?.contains("tried again").then_some(unit)
             });
             let why = shown["why"].as_str().expect("a text");
-            assert!(why.contains("out of processes"), "{shown}");
+            assert!(why.contains("the process limit is reached"), "{shown}");
         }
         // Four tries: 1, 2 and 4 s apart. The registry is looked at from outside: nobody gets in.
         let registry = Registry::open(&home);

@@ -18,7 +18,7 @@ fn traps(folder: &Path) -> Vec<(&'static str, PathBuf)> {
     std::os::unix::fs::symlink("/dev/zero", &device).expect("a link");
     let file = std::fs::File::create(&huge).expect("a file");
     file.set_len(100_000_000_000).expect("a length");
-    vec![("a pipe", pipe), ("a device", device), ("it is longer than", huge)]
+    vec![("a pipe", pipe), ("a device", device), ("it is larger than", huge)]
 }
 
 fn put(trap: &Path, place: &Path) {

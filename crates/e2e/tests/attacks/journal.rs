@@ -76,7 +76,7 @@ fn a_journal_that_is_too_long_gives_way_where_it_is_largest() {
         });
         eventually("the file shrinks", || (size() < before / 2).then_some(()));
         let quiet = home.ostler(&["why", "quiet"]).ok().text();
-        assert!(quiet.contains("was declared"), "{quiet}");
+        assert!(quiet.contains("declared: new unit"), "{quiet}");
         let oldest = home.ostler(&["events", "--json"]).ok().json();
         let kept = oldest.as_array().expect("a list").iter();
         let numbers: Vec<u64> =

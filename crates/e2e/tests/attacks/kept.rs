@@ -108,7 +108,7 @@ fn output_of_all_runs_together_has_a_bound() {
     assert_eq!(home.metric("output_most_bytes", None), 4_000_000);
     assert!(home.metric("output_kept_bytes", None) <= 6_000_000);
     let doctor = home.ostler(&["doctor"]).text();
-    assert!(doctor.contains("of at most 3.8M kept"), "{doctor}");
+    assert!(doctor.contains("of at most 3.8M stored"), "{doctor}");
 }
 
 /// R31: live runs keep to it together as well.

@@ -239,7 +239,7 @@ fn the_journal_names_the_signal_that_was_sent() {
         let description = home.event(&run, "term-sent");
         assert_eq!(description["evidence"]["signal"], "INT", "{description}");
         let why = home.ostler(&["why", &run]).ok().text();
-        assert!(why.contains("was sent its stop signal: INT"), "{why}");
+        assert!(why.contains("sent the stop signal: INT"), "{why}");
         home.stop();
     }
 }

@@ -56,7 +56,7 @@ fn exit_75_is_no_storm() {
         });
         assert_eq!(lines(&home, "ran").len(), 3);
         let other = home.ostler(&["why", "other"]).ok().text();
-        assert!(other.contains("was declared"), "{other}");
+        assert!(other.contains("declared: new unit"), "{other}");
     }
 }
 

@@ -339,10 +339,10 @@ fn a_registry_that_others_can_write_is_refused() {
             assert!(output.stderr.contains("OSTLER_REGISTRY"), "{output:?}");
         };
         set_mode(&folder, 0o777);
-        refused("can be written by other users (mode 0777)");
+        refused("is writable by other users (mode 0777)");
         set_mode(&folder, 0o700);
         set_mode(&registry, 0o666);
-        refused("can be written by other users (mode 0666)");
+        refused("is writable by other users (mode 0666)");
         set_mode(&registry, 0o600);
         if is_root() {
             chown(&registry, Some(THIRD), Some(THIRD)).expect("given away");
@@ -379,7 +379,7 @@ fn another_run_cannot_say_that_a_unit_is_ready() {
         eventually("the forger has spoken", || other.join("said").exists().then_some(()));
         let description = || {
             let events = home.ostler(&["events", "--json"]).ok().text();
-            events.contains("wrote to its notify socket").then_some(())
+            events.contains("wrote to the notify socket").then_some(())
         };
         eventually("it is told", description);
         let state = home.ostler(&["status", "web", "--json"]).text();
@@ -441,7 +441,7 @@ fn a_guessed_folder_in_tmp_gets_no_socket() {
         assert_ne!(output.code, 0, "{output:?}");
         for name in names {
             let why = home.ostler(&["why", name]).text();
-            assert!(why.contains("is not a folder of yours alone"), "{name}: {why}");
+            assert!(why.contains("is not your private directory"), "{name}: {why}");
         }
         let found = std::fs::read_dir(&guessed).expect("a folder").count();
         assert_eq!(found, 0, "nothing is in it");

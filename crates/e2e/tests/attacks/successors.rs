@@ -69,7 +69,7 @@ fn an_upgrade_that_fails_after_its_migration_leaves_everything_as_it_was() {
             let before = pid(&home, "web");
             let output = home.ostler(&["upgrade", new.to_str().expect("text")]);
             assert_eq!(output.code, 1, "{step}: {output:?}");
-            assert!(output.stderr.contains("the old program goes on"), "{step}: {output:?}");
+            assert!(output.stderr.contains("the old program continues"), "{step}: {output:?}");
             assert_eq!(version(), known, "{step}");
             assert_eq!(home.root(&run), root, "{step}: the run is known and lives");
             assert_eq!(pid(&home, "web"), before, "{step}: the unit was not touched");
@@ -80,7 +80,10 @@ fn an_upgrade_that_fails_after_its_migration_leaves_everything_as_it_was() {
             assert!(!home.file("registry.db.before-upgrade").exists(), "{step}: no copy is left");
         }
         let events = home.ostler(&["events"]).ok().text();
-        assert!(events.contains("went-back") && events.contains("as it was before"), "{events}");
+        assert!(
+            events.contains("went-back") && events.contains("the registry was restored"),
+            "{events}"
+        );
     }
 }
 
@@ -94,7 +97,7 @@ fn an_upgrade_without_a_way_back_is_refused() {
     std::fs::create_dir_all(home.file("registry.db.before-upgrade/x")).expect("a folder");
     let output = home.ostler(&["upgrade", Home::binary().to_str().expect("text")]);
     assert_eq!(output.code, 1, "{output:?}");
-    assert!(output.stderr.contains("no copy of the registry can be made"), "{output:?}");
+    assert!(output.stderr.contains("cannot copy the registry to"), "{output:?}");
     assert_eq!(home.supervisor_pid(), supervisor);
     std::fs::remove_dir_all(home.file("registry.db.before-upgrade")).expect("removed");
 }
@@ -242,7 +245,7 @@ fn the_daemon_tells_its_own_life() {
         eventually("it answers", || (home.ostler(&["ls"]).code == 0).then_some(()));
         home.ostler(&["upgrade", "/bin/false"]);
         until("handed-over");
-        until("guardian: goes back to the old program");
+        until("guardian: going back to the old executable");
         home.ostler(&["stop"]).ok();
         until("supervisor-stopped");
         assert!(

@@ -246,7 +246,8 @@ fn a_daemon_that_died_is_not_called_stopped() {
     home.kill_daemon();
     let output = run.finish();
     assert!(
-        output.stderr.contains("is gone") && output.stderr.contains("may still run"),
+        output.stderr.contains("is not restarted")
+            && output.stderr.contains("may still be running"),
         "{output:?}"
     );
     assert!(!output.stderr.contains("stopped"), "{output:?}");

@@ -38,13 +38,13 @@ fn seen(on: On) {
     assert_eq!(screen["agent"]["state"], "waiting", "{screen}");
     let why = agent.call(&["why", "a"]).ok().text();
     assert!(why.contains("\n  waiting for you for "), "{why}");
-    assert!(why.contains("it waits for a person: ") && why.contains("to remove build?"), "{why}");
+    assert!(why.contains("waiting for a person: ") && why.contains("to remove build?"), "{why}");
 
     agent.type_in("1");
     agent.until("idle");
     assert_eq!(agent.answers(), ["chose 1"]);
     let why = agent.call(&["why", "a"]).ok().text();
-    assert!(why.contains("it waits no longer: it is idle"), "{why}");
+    assert!(why.contains("no longer waiting: the agent is idle"), "{why}");
 
     agent.type_in("limit\r");
     let limited = agent.until("limited");

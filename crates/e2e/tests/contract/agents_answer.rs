@@ -42,8 +42,8 @@ fn answered(on: On) {
     agent.until_asked("name it?");
     agent.call(&["answer", "a", "--text", "up"]).ok();
     let why = agent.call(&["why", "a"]).ok().text();
-    assert!(why.contains("it was answered: with the key Enter (question="), "{why}");
-    assert!(why.contains("it was answered: with a text of 2 characters"), "{why}");
+    assert!(why.contains("answered: with key Enter (question="), "{why}");
+    assert!(why.contains("answered: with text of 2 characters"), "{why}");
     assert_eq!(agent.answers()[3..], [format!("named {words}"), "named up".to_owned()]);
 }
 
@@ -94,7 +94,7 @@ fn refused(on: On) {
     agent.until("idle");
     let refused = agent.call(&["answer", "a", "1"]);
     assert_eq!(refused.code, 1, "{}", refused.stderr);
-    assert!(refused.stderr.contains("a asks nothing, it is idle"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("a asks no question, its state is idle"), "{}", refused.stderr);
     agent.type_in("work\r");
     agent.until("working");
     let refused = agent.call(&["answer", "a", "enter"]);
@@ -157,7 +157,7 @@ fn what_cannot_be_answered_is_told() {
     for (arguments, code, description) in [
         (&["answer", "nobody", "1"][..], 4, "there is no unit or run \"nobody\""),
         (&["answer", "a", ""], 2, "the answer is empty"),
-        (&["answer", "a", "one\ntwo"], 2, "it is one line"),
+        (&["answer", "a", "one\ntwo"], 2, "use one line"),
     ] {
         let refused = agent.call(arguments);
         assert_eq!(refused.code, code, "{arguments:?}: {}", refused.stderr);

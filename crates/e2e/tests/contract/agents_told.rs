@@ -97,7 +97,7 @@ fn an_agent_reports_by_itself() {
     let report = serde_json::json!({ "run": run, "report": { "state": "waiting" } });
     let (code, description) = door.refused("agents.report", report);
     assert_eq!(code, "CONFLICT", "{description}");
-    assert!(description.contains("only an agent's own processes"), "{description}");
+    assert!(description.contains("only the agent's own processes"), "{description}");
     let refused = agent.call(&["report", "--state", "idle"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("OSTLER_RUN_ID"), "{}", refused.stderr);

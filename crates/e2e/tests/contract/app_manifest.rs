@@ -52,10 +52,10 @@ fn a_manifest_is_checked() {
     let apps = Apps::new();
     for name in ["bot/openclawos.manifest.json", "bot"] {
         let answer = apps.check(name, &[]).ok();
-        assert!(answer.text().ends_with(": app @scope/bot, nothing wrong\n"), "{answer:?}");
+        assert!(answer.text().ends_with(": app @scope/bot, no problems\n"), "{answer:?}");
     }
     apps.write("ostler.toml", "[units.bot]\nmanifest = 'bot'\n");
-    assert!(apps.check("", &[]).ok().text().contains(": 1 unit, nothing wrong"));
+    assert!(apps.check("", &[]).ok().text().contains(": 1 unit, no problems"));
     let description = apps.check("bot", &["--json"]).ok().json();
     assert_eq!(description["units"], serde_json::json!(["@scope/bot"]));
 }
@@ -73,16 +73,18 @@ fn what_is_wrong_with_manifests_is_told() {
     assert_eq!(answer.code, 2, "{answer:?}");
     let description = apps.complaint(&answer);
     assert!(
-        description.contains(
-            "a/openclawos.manifest.json:5:28: protocol version \"2.0\" is not spoken here"
-        ),
+        description
+            .contains("a/openclawos.manifest.json:5:28: protocol version \"2.0\" is not supported"),
         "{description}"
     );
     assert!(
-        description.contains("b/openclawos.manifest.json:2:9: \"../bot\" cannot be an app's id"),
+        description.contains("b/openclawos.manifest.json:2:9: \"../bot\" is not a valid app id"),
         "{description}"
     );
-    assert!(description.contains("2 problems in what ostler.toml names"), "{description}");
+    assert!(
+        description.contains("2 problems in the files that ostler.toml names"),
+        "{description}"
+    );
     let description = apps.check("ostler.toml", &["--json"]);
     assert_eq!(description.code, 2);
     let problems = description.json()["problems"].clone();
@@ -101,7 +103,7 @@ fn config_json_is_checked() {
     let apps = Apps::new();
     apps.write("ostler.toml", "[units.bot]\nmanifest = 'bot'\n");
     apps.write("config.json", "{ \"apps\": { \"supervisor\": { \"maxRestarts\": 3 } } }\n");
-    assert!(apps.check("config.json", &[]).ok().text().contains("what holds for all apps"));
+    assert!(apps.check("config.json", &[]).ok().text().contains("defaults for all apps"));
     apps.check("ostler.toml", &[]).ok();
     apps.write(
         "config.json",
@@ -128,7 +130,7 @@ fn config_json_is_checked() {
     let path = apps.path("config.json").display().to_string();
     let answer = apps.home.ostler(&["up", "-f", &path]);
     assert_eq!(answer.code, 2, "{answer:?}");
-    assert!(answer.stderr.contains("declares none"), "{answer:?}");
+    assert!(answer.stderr.contains("declares no app"), "{answer:?}");
     assert!(apps.home.supervisor().is_none());
 }
 
@@ -174,7 +176,7 @@ fn an_unknown_capability_is_a_warning() {
         "{description}"
     );
     assert!(
-        description.contains("\"telepathy\" is not known here, and nothing is done for it"),
+        description.contains("\"telepathy\" is not a known key and is ignored"),
         "{description}"
     );
     assert!(description.contains("\"gpus\" is not known here"), "{description}");

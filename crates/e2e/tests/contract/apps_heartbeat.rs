@@ -20,10 +20,7 @@ fn silence_is_death() {
     puppet.until_gone();
     apps.puppet("a").run("w = become_ready(); heart = Heart(w.token, 0.02)");
     let why = apps.until_why("a", "heartbeats missed: silent for");
-    assert!(
-        why.contains("no heartbeat for") && why.contains("more than 300 ms is not healthy"),
-        "{why}"
-    );
+    assert!(why.contains("no heartbeat for") && why.contains("(timeout 300 ms)"), "{why}");
     assert!(why.contains("expected every 100 ms"), "{why}");
     let info = apps.until_phase("a", "ready");
     assert_eq!(info["restartCount"], 1, "{info:#}");
@@ -283,7 +280,7 @@ fn more_time_as_to_systemd() {
     touch(&project, "go");
     project.until_state("a", "ready");
     let why = project.call(&["why", "other"]).ok().text();
-    assert!(why.contains("it did not say READY=1"), "{why}");
+    assert!(why.contains("READY=1 not received"), "{why}");
 }
 
 /// A5: STOPPING=1: its silence from then on is not judged.

@@ -55,9 +55,9 @@ fn it_says_that_it_is_another() {
     let secret = "w.register(id='@e2e/neighbour', secret=os.environ['OPENCLAWOS_LAUNCH_SECRET'])";
     assert_eq!(beside.hostile.eval(secret)["error"]["code"], "FORBIDDEN");
     assert_eq!(beside.hostile.eval("w.ask('app.heartbeat')")["ok"], true);
-    beside.description("it said that it is \"@e2e/neighbour\", which is another app");
+    beside.description("it claimed to be \"@e2e/neighbour\", which is another app");
     let why = beside.apps.why(Neighbour::NAME);
-    assert!(why.contains("said that it is this app, and is not"), "{why}");
+    assert!(why.contains("claimed to be this app, but is not"), "{why}");
 }
 
 /// A4, A12: forges a token; and uses one that it has stolen, which is worth nothing on a connection of its own.
@@ -77,7 +77,7 @@ fn it_forges_a_token() {
     let codes =
         "[Wire().code('app.shutdown', {'reason': 'forged'}, token=token) for token in forged]";
     assert_eq!(beside.hostile.eval(codes), json!(vec!["UNAUTHORIZED"; 7]));
-    beside.description("it gave a token that is not its own");
+    beside.description("used the token of another app");
     let why = beside.apps.why(Neighbour::NAME);
     assert!(!why.contains("forged"), "{why}");
 }
@@ -92,7 +92,7 @@ fn it_sends_a_line_without_an_end() {
         assert_eq!(beside.hostile.eval("bad.is_over()"), true);
     }
     assert_eq!(beside.hostile.eval("w.ask('app.heartbeat')")["ok"], true);
-    beside.description("it sent a line that does not end, and was cut off");
+    beside.description("sent a line without an end, and was disconnected");
 }
 
 /// A3, A12: 100,000 messages a second, as fast as it can, on all the connections that it may have.
@@ -112,7 +112,7 @@ fn it_floods_with_messages() {
          for wire in [Wire() for _ in range(7)]:\n\
          \x20   threading.Thread(target=flood, args=(wire,), daemon=True).start()",
     );
-    beside.description("it sends more than 5000 requests a second");
+    beside.description("sent more than 5000 requests per second");
     // It goes on, and so does the neighbour.
     beside.neighbour.saw_no_heartbeat(&beside.apps);
     beside.apps.project.call(&["stop", HOSTILE]).ok();
@@ -133,7 +133,7 @@ fn it_floods_with_nothing() {
              \x20   while True: wire.socket.sendall(text)\n\
              for work in (drain, flood): threading.Thread(target=work, daemon=True).start()"
         ));
-        beside.description("broke the rules of the app socket");
+        beside.description("app broke the socket protocol");
         beside.neighbour.saw_no_heartbeat(&beside.apps);
     }
 }
@@ -164,7 +164,7 @@ fn it_sends_deep_json_and_bad_text() {
     let codes = beside.hostile.eval("[bad.answer()['error']['code'] for _ in lines]");
     assert_eq!(codes, json!(vec!["INVALID_REQUEST"; 10]));
     assert_eq!(beside.hostile.eval("bad.code('app.ready')"), "APP_NOT_REGISTERED");
-    beside.description("it sent a line that is no request");
+    beside.description("sent an invalid request");
 }
 
 /// A3, A12: a thousand connections.
@@ -185,7 +185,7 @@ fn it_opens_a_thousand_connections() {
     assert_eq!(beside.hostile.eval("refused"), 993);
     // Operators are let in as ever.
     beside.apps.operator().ask("apps.list", json!({}));
-    beside.description("an app may hold 8 connections");
+    beside.description("an app may have at most 8 connections");
 }
 
 /// A2, A12: never registers.
@@ -196,7 +196,7 @@ fn it_never_registers() {
     beside.hostile.until_gone();
     // And so the next one.
     beside.apps.puppet(HOSTILE).until_gone();
-    beside.description("it did not call app.register within 300 ms");
+    beside.description("app.register not called within 300 ms");
 }
 
 /// A4, A12: registers again and again, on the same and on other connections.
@@ -244,7 +244,7 @@ fn it_ignores_shutdown() {
     beside.apps.project.call(&["stop", HOSTILE]).ok();
     assert!(!process.is_alive());
     let why = beside.apps.why(HOSTILE);
-    assert!(why.contains("was told to end over its socket"), "{why}");
+    assert!(why.contains("exit requested over the app socket"), "{why}");
     beside.description("KILL");
 }
 

@@ -93,7 +93,7 @@ fn a_stranger_is_not_the_app() {
     assert_eq!(code, "NOT_FOUND");
     // The same for the app itself: an id that nobody declares is not found, whoever asks.
     assert_eq!(puppet.eval("Wire().register(id='none')['error']['code']"), "NOT_FOUND");
-    apps.until_why("a", "said that it is this app, and is not");
+    apps.until_why("a", "claimed to be this app, but is not");
     // It is an operator as before, and the app is what it was.
     stranger.ask("apps.list", json!({}));
     puppet.run("w = become_ready()");

@@ -47,10 +47,10 @@ fn crashes_until_it_is_disabled(kind: Kind, crash: &str) {
     assert_eq!(
         waits[..4],
         [
-            "started again after 200 ms",
-            "started again after 400 ms",
-            "started again after 800 ms",
-            "started again after 1600 ms"
+            "restarted after 200 ms",
+            "restarted after 400 ms",
+            "restarted after 800 ms",
+            "restarted after 1600 ms"
         ]
         .map(str::to_owned),
         "{info:#}"
@@ -104,12 +104,12 @@ fn the_documents_policy_is_the_default() {
     apps.up();
     apps.puppet("a").begin("os._exit(1)");
     let info = apps.until("a", "waiting", |info| info["ends"][0]["then"].is_string());
-    assert_eq!(info["ends"][0]["then"], "started again after 1000 ms", "{info:#}");
+    assert_eq!(info["ends"][0]["then"], "restarted after 1000 ms", "{info:#}");
     let mut puppet = apps.puppet("a");
     let heartbeat = puppet.eval("os.environ['OSTLER_HEARTBEAT_MS']");
     assert_eq!(heartbeat, "30000");
     puppet.begin("os._exit(1)");
-    let then = |info: &Value| info["ends"][0]["then"] == "started again after 2000 ms";
+    let then = |info: &Value| info["ends"][0]["then"] == "restarted after 2000 ms";
     apps.until("a", "waiting longer", then);
 }
 

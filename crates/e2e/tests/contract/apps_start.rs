@@ -33,7 +33,7 @@ fn goes_through_its_states(kind: Kind) {
     assert_eq!((&info["state"], &info["pid"]), (&json!("stopped"), &Value::Null), "{info:#}");
     // It was asked, and cleaned up.
     assert!(apps.folder("a").join("teardown").exists());
-    assert!(apps.why("a").contains("was told to end over its socket"), "{}", apps.why("a"));
+    assert!(apps.why("a").contains("exit requested over the app socket"), "{}", apps.why("a"));
     apps.operator().ask("apps.start", json!({ "packageId": id("a") }));
     assert_eq!(apps.info("a")["state"], "ready");
 }
@@ -194,7 +194,7 @@ fn one_that_never_registers_is_told_so() {
     puppet.run("w = Wire()");
     let info = apps.until_phase("a", "error");
     puppet.until_gone();
-    let description = "it did not call app.register within 300 ms";
+    let description = "app.register not called within 300 ms";
     assert!(apps.why("a").contains(description), "{}", apps.why("a"));
     assert!(info["lastError"].as_str().is_some_and(|error| !error.is_empty()), "{info:#}");
 }
@@ -212,7 +212,7 @@ fn one_that_is_never_ready_is_told_so() {
     let mut puppet = apps.puppet("a");
     puppet.run("w = Wire(); w.register()");
     apps.until_phase("a", "error");
-    let description = "it registered, and did not call app.ready within 300 ms";
+    let description = "registered, but app.ready not called within 300 ms";
     assert!(apps.why("a").contains(description), "{}", apps.why("a"));
 }
 
@@ -231,7 +231,7 @@ fn up_waits_for_what_the_app_says() {
     assert_ne!(failed.code, 0, "{failed:?}");
     let description = failed.text() + &failed.stderr;
     assert!(description.contains("not ready in time"), "{description}");
-    assert!(apps.why("a").contains("app.register within 300 ms"), "{}", apps.why("a"));
+    assert!(apps.why("a").contains("app.register not called within 300 ms"), "{}", apps.why("a"));
     drop(apps.puppet("a"));
     apps.declare("a", LONG);
     apps.write();

@@ -41,8 +41,8 @@ fn an_app_is_asked_and_ends_by_itself() {
     assert_eq!(info["state"], "stopped", "{info:#}");
     assert_eq!(end(&apps), ("exited".to_owned(), Some(0), None));
     let why = apps.why("a");
-    assert!(why.contains("was told to end over its socket"), "{why}");
-    assert!(why.contains("it has 30000 ms to clean up and exit"), "{why}");
+    assert!(why.contains("exit requested over the app socket"), "{why}");
+    assert!(why.contains("30000 ms to clean up and exit"), "{why}");
 }
 
 /// A7: one that ignores it is killed at the timeout, with its whole tree, and that is what is reported.
@@ -187,7 +187,7 @@ fn a_signal_from_outside_is_an_end_of_its_own() {
         process.signal(Signal::TERM);
         process.wait_gone();
         apps.until("a", "over", |info| info["pid"].is_null());
-        let why = apps.until_why("a", "said that it is going to end");
+        let why = apps.until_why("a", "app announced its exit");
         assert!(why.contains("SIGTERM"), "{why}");
         assert!(apps.folder("a").join("teardown").exists());
     }

@@ -112,7 +112,7 @@ fn systemd_loses_its_unit() {
     machine.home.ostler(&["enable", "--with", "systemd"]).ok();
     machine.tool_file("state", b"active\n");
     let description = machine.home.ostler(&["disable"]).ok().text();
-    assert!(description.contains("goes on until `systemctl --user stop ostler`"), "{description}");
+    assert!(description.contains("stay until `systemctl --user stop ostler`"), "{description}");
     assert!(machine.unit().exists(), "systemd would forget how to treat what it runs");
     machine.tool_file("state", b"inactive\n");
     machine.calls();

@@ -395,7 +395,7 @@ fn check_refuses_the_probe_numbers_that_up_refuses() {
         write(probe);
         let refused = project.call(&["check"]);
         assert_eq!(refused.code, 2, "{probe}: {refused:?}");
-        assert!(refused.stderr.contains("unit \"a\" cannot be made"), "{refused:?}");
+        assert!(refused.stderr.contains("unit \"a\" cannot be created"), "{refused:?}");
         assert!(refused.stderr.contains("health.liveness must be more than 0"), "{refused:?}");
         let description = project.call(&["check", "--json"]).json();
         assert_eq!(

@@ -182,8 +182,8 @@ impl Campaign {
     fn receive(&self, started: Background) {
         let output = started.finish();
         let was_struck = output.code == 125
-            && (output.stderr.contains("before it had started it")
-                || output.stderr.contains("ended before its process was"));
+            && (output.stderr.contains("before it started the run")
+                || output.stderr.contains("ended before the process was recorded"));
         let is_whole = output.stderr.is_empty() && output.text() == "heard\n";
         assert!(was_struck || (output.code == 0 && is_whole), "{output:?}");
     }

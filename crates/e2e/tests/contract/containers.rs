@@ -154,7 +154,7 @@ fn foreign_name(engine: &Engine) {
     project.call(&["up"]);
     project.until("a", "in error", |view| view["state"] == "error");
     let why = project.call(&["why", "a"]).text();
-    assert!(why.contains("is not ours") && why.contains("rename"), "{why}");
+    assert!(why.contains("which ostler did not create") && why.contains("rename"), "{why}");
     assert_eq!(project.view("a")["ends"][0]["description"], "exit 78");
     project.until_state("fine", "ready");
     project.call(&["down"]).ok();

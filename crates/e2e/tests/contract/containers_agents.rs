@@ -116,7 +116,10 @@ fn left_meanwhile(engine: &Engine) {
     });
     let refused = project.call(&["check"]);
     let description = format!("{refused:?}");
-    assert!(description.contains("neither here nor in the list of agents"), "{description}");
+    assert!(
+        description.contains("neither in this file nor in the list of agents"),
+        "{description}"
+    );
 
     project.call(&["stop", "agents"]).ok();
     list(&project, &[(&one, "one")]);

@@ -50,7 +50,7 @@ fn sick_later(engine: &Engine) {
             .is_some_and(|description| description.contains("unhealthy")),
         "{view:#}"
     );
-    assert_eq!(view["ends"][0]["then"], "started again after 100 ms", "{view:#}");
+    assert_eq!(view["ends"][0]["then"], "restarted after 100 ms", "{view:#}");
     engine.next_id(&project, "a", &id);
     let why = project.call(&["why", "a"]).ok().text();
     assert!(why.contains("checks in a row failed"), "{why}");
@@ -70,7 +70,7 @@ fn readiness(engine: &Engine) {
     let up = project.spawn(&["up"]);
     eventually("the check has failed", || {
         let why = project.call(&["why", "a"]).text();
-        why.contains("failed a check: not ready").then_some(())
+        why.contains("check failed: not ready").then_some(())
     });
     let id = engine.id(&project, "a");
     assert_eq!(project.state("a"), "starting");

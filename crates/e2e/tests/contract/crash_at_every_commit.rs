@@ -70,7 +70,7 @@ fn unguarded(home: &Home, failpoint: &str) -> Background {
     command.env("OSTLER_FAILPOINT", failpoint);
     let mut supervisor = home.spawn_program(command);
     eventually("the supervisor is ready, or dead", || {
-        let is_ready = home.ostler(&["--no-start", "status"]).text().contains("(gateway)");
+        let is_ready = home.ostler(&["--no-start", "status"]).text().contains("(supervisor)");
         (is_ready || supervisor.is_over()).then_some(())
     });
     supervisor
@@ -151,7 +151,7 @@ fn one_that_ended_before_its_process_was_recorded_has_its_end() {
         std::fs::write(&file, "").expect("written");
         let output = home.ostler(&["run", "--", "sh", "-c", "echo heard; exit 4"]);
         assert_ne!(home.supervisor(), old, "it was killed");
-        assert!(!output.stderr.contains("how it ended is not known"), "{output:?}");
+        assert!(!output.stderr.contains("how it ended is unknown"), "{output:?}");
         // The lease may have been renewed just then: it was killed before the run was recorded.
         (output.code != 125).then_some(output)
     });

@@ -11,9 +11,9 @@ fn start_returns_when_it_answers_and_tells_the_pids() {
     let pinged = home.ostler(&["--no-start", "runs", "--json"]).ok();
     assert_eq!(pinged.json(), serde_json::json!([]), "it answers at once");
     let Daemon { guardian, supervisor } = Daemon::of(&home);
-    let pids = format!("{} (supervisor), {} (gateway)", guardian.pid, supervisor.pid);
+    let pids = format!("{} (guardian), {} (supervisor)", guardian.pid, supervisor.pid);
     assert!(description.contains("started") && description.contains(&pids), "{description}");
-    assert!(description.contains("Gateway: running"), "{description}");
+    assert!(description.contains("Daemon:  running"), "{description}");
     assert_eq!(pid_in_file(&home), Some(guardian.pid), "the pid file is for people");
     home.stop();
     let description = home.ostler(&["start", "--json"]).ok().json();
@@ -32,7 +32,8 @@ fn a_second_start_says_who_owns_it_and_changes_nothing() {
     let daemon = Daemon::start(&home);
     let before = std::fs::read(home.file("supervisor.json")).expect("a file");
     let again = home.ostler(&["start"]).ok();
-    let pids = format!("{} (supervisor), {} (gateway)", daemon.guardian.pid, daemon.supervisor.pid);
+    let pids =
+        format!("{} (guardian), {} (supervisor)", daemon.guardian.pid, daemon.supervisor.pid);
     assert!(again.text().contains("already running"), "{again:?}");
     assert!(again.text().contains(&pids), "{again:?}");
     assert_eq!(Daemon::of(&home), daemon);
@@ -75,10 +76,10 @@ fn six_concurrent_starts_make_one_owner() {
         let calls: Vec<_> = (0..6).map(|_| home.spawn(&["start"])).collect();
         let answers: Vec<_> = calls.into_iter().map(|call| call.finish().ok().text()).collect();
         let daemon = Daemon::of(&home);
-        let gateway = format!("{} (gateway)", daemon.supervisor.pid);
+        let gateway = format!("{} (supervisor)", daemon.supervisor.pid);
         for answer in &answers {
             assert!(answer.contains(&gateway), "{answer}");
-            assert!(answer.contains(&format!("{} (supervisor)", daemon.guardian.pid)), "{answer}");
+            assert!(answer.contains(&format!("{} (guardian)", daemon.guardian.pid)), "{answer}");
         }
         let starters = answers.iter().filter(|answer| answer.starts_with("started")).count();
         let description =

@@ -35,11 +35,12 @@ fn status_of_what_runs() {
     let daemon = Daemon::start(&home);
     home.start(&[], &["sleep", "966"]);
     let text = home.ostler(&["status"]).ok().text();
-    assert_eq!(line(&text, "Gateway:"), Some("running"), "{text}");
-    let pids = format!("{} (supervisor), {} (gateway)", daemon.guardian.pid, daemon.supervisor.pid);
+    assert_eq!(line(&text, "Daemon:"), Some("running"), "{text}");
+    let pids =
+        format!("{} (guardian), {} (supervisor)", daemon.guardian.pid, daemon.supervisor.pid);
     assert_eq!(line(&text, "PID:"), Some(pids.as_str()), "{text}");
     assert!(line(&text, "Uptime:").is_some_and(|description| description.ends_with('s')), "{text}");
-    assert_eq!(line(&text, "Crashes:"), Some("0 this session"), "{text}");
+    assert_eq!(line(&text, "Crashes:"), Some("0 since start"), "{text}");
     let json = status(&home);
     assert_fields(&json);
     assert_eq!(json["running"], true);
@@ -55,10 +56,10 @@ fn status_of_what_runs() {
     let next = replace_supervisor(&home);
     let text = home.ostler(&["status"]).ok().text();
     assert!(
-        text.contains(&format!("{} (supervisor), {} (gateway)", daemon.guardian.pid, next.pid))
+        text.contains(&format!("{} (guardian), {} (supervisor)", daemon.guardian.pid, next.pid))
     );
     let crashes = line(&text, "Crashes:").expect("a line");
-    assert!(crashes.starts_with("1 this session (last: "), "{text}");
+    assert!(crashes.starts_with("1 since start (last: "), "{text}");
     assert_eq!(status(&home)["lastCrashAt"], state_file(&home)["last_crash_at"]);
 }
 
@@ -71,13 +72,13 @@ fn status_between_two_supervisors() {
     eventually("the crash", || (state_file(&home)["crash_count"] == 1).then_some(()));
     let output = home.ostler(&["status"]).ok();
     let text = output.text();
-    assert_eq!(line(&text, "PID:"), Some(format!("{} (supervisor)", daemon.guardian.pid).as_str()));
+    assert_eq!(line(&text, "PID:"), Some(format!("{} (guardian)", daemon.guardian.pid).as_str()));
     assert!(
-        line(&text, "Crashes:").is_some_and(|description| description.starts_with("1 this")),
+        line(&text, "Crashes:").is_some_and(|description| description.starts_with("1 since")),
         "{text}"
     );
-    assert_ne!(line(&text, "Gateway:"), Some("running"), "nobody answers: {text}");
-    assert_ne!(line(&text, "Gateway:"), Some("stopped"), "it will come back: {text}");
+    assert_ne!(line(&text, "Daemon:"), Some("running"), "nobody answers: {text}");
+    assert_ne!(line(&text, "Daemon:"), Some("stopped"), "it will come back: {text}");
     let json = status(&home);
     assert_fields(&json);
     assert_eq!(json["running"], true);
@@ -99,14 +100,14 @@ fn status_of_what_is_stopped() {
     let home = Home::new();
     let output = home.ostler(&["status"]);
     assert_eq!(output.code, 3, "{output:?}");
-    assert_eq!(line(&output.text(), "Gateway:"), Some("stopped"), "{output:?}");
+    assert_eq!(line(&output.text(), "Daemon:"), Some("stopped"), "{output:?}");
     Daemon::start(&home);
     let started = state_file(&home)["started_at"].as_str().expect("a time").to_owned();
     home.stop();
     let output = home.ostler(&["status"]);
     assert_eq!(output.code, 3, "{output:?}");
     let text = output.text();
-    assert_eq!(line(&text, "Gateway:"), Some("stopped"), "{text}");
+    assert_eq!(line(&text, "Daemon:"), Some("stopped"), "{text}");
     let last = line(&text, "Last run:").expect("a line");
     assert!(last.contains(&started[..10]), "{started}: {text}");
     assert_eq!(line(&text, "PID:"), None, "{text}");

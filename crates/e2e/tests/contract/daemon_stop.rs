@@ -16,7 +16,7 @@ fn stop_returns_when_all_is_gone_and_says_what_it_killed() {
     let description = home.ostler(&["stop"]).ok().text();
     let left: Vec<_> = everybody.iter().filter(|process| process.is_alive()).collect();
     assert!(left.is_empty(), "{left:?}");
-    assert!(description.contains("2 runs ended, 1 of them by KILL"), "{description}");
+    assert!(description.contains("2 runs ended, 1 of them by SIGKILL"), "{description}");
     let line = |run: &str| {
         description.lines().find(|line| line.contains(run)).expect("its line").to_owned()
     };
@@ -89,7 +89,7 @@ fn stop_works_when_the_supervisor_is_stopped() {
     let description = home.ostler(&["stop"]).ok().text();
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!(home.processes(), []);
-    assert!(description.contains("1 run ended, 1 of them by KILL"), "{description}");
+    assert!(description.contains("1 run ended, 1 of them by SIGKILL"), "{description}");
     assert_eq!(home.record(&run)["termination"], "manual-cancel");
 }
 

@@ -64,7 +64,7 @@ fn a_log_that_lost_its_end_says_so() {
     let run = result["runId"].as_str().expect("an id");
     let log = home.ostler(&["logs", run]);
     assert!(log.stdout.len() < 12_000_000);
-    assert!(log.stderr.contains("not kept"), "{:?}", log.stderr);
+    assert!(log.stderr.contains("not stored"), "{:?}", log.stderr);
 }
 
 /// X1: no room for the registry: a new run is refused with the reason; the live ones go on, and nothing of

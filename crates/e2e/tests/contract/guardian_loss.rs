@@ -149,7 +149,7 @@ fn a_supervisor_that_hangs_is_replaced() {
         assert_eq!(state_file(&home)["crash_count"], round);
     }
     let log = String::from_utf8(crash_log(&home)).expect("text");
-    assert!(log.contains("no sign of life"), "it says why: {log}");
+    assert!(log.contains("it sent no keep-alive"), "it says why: {log}");
     assert_eq!(home.guardian(), Some(daemon.guardian));
     assert_eq!(home.record(&counting.run)["pid"], counting.root.pid);
     counting.end();

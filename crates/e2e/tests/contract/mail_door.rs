@@ -105,7 +105,7 @@ fn why_tells_what_the_patrol_decided() {
     let notes = [note("patrol-decided", Some("deacon")), note("mass-death", None)];
     door.ask("patrol.note", json!({ "notes": notes }));
     let why = home.ostler(&["why", "deacon"]).ok().text();
-    let description = format!("it was judged by the patrol: {reason} (step=nudge, tail=$ >");
+    let description = format!("patrol: {reason} (step=nudge, tail=$ >");
     assert!(why.lines().any(|line| line.contains(&description)), "{why}");
     assert!(!why.contains("many sessions died"), "{why}");
     let events = home.ostler(&["events"]).ok().text();

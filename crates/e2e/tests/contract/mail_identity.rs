@@ -41,5 +41,5 @@ fn inside_a_unit_it_is_the_unit() {
     });
     assert_eq!((mail["from"].as_str(), mail["kind"].as_str()), (Some("bot"), Some("handoff")));
     let why = home.ostler(&["why", "bot"]).ok().text();
-    assert!(why.contains("it left word for its successor: from within"), "{why}");
+    assert!(why.contains("handoff written: from within"), "{why}");
 }

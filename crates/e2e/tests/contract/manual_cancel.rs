@@ -67,7 +67,7 @@ fn a_duplicate_cancel_changes_nothing() {
         assert_eq!(result["exitSignal"], 9);
     }
     let late = home.ostler(&["cancel", &run]).ok();
-    assert!(late.text().contains("ended before"), "{late:?}");
+    assert!(late.text().contains("had already ended"), "{late:?}");
     for (what, times) in [("exited", 1), ("term-sent", 1), ("kill-sent", 1), ("cancel-asked", 1)] {
         assert_eq!(home.count(&run, what), times, "{what}");
     }

@@ -304,10 +304,10 @@ fn wrong_nudges_are_told() {
     };
     description(&["silent", "hello"], 1, "backend = \"pty\"");
     description(&["silent", "--mode", "queue", "hello"], 1, "backend = \"pty\"");
-    description(&["nobody", "hello"], 4, "no unit is called");
+    description(&["nobody", "hello"], 4, "no unit named");
     description(&["silent", " "], 2, "empty");
     description(&["silent", "hello", "--expires", "soon"], 2, "duration");
     description(&[], 2, "NAME");
     project.call(&["stop", "silent"]).ok();
-    description(&["silent", "hello"], 3, "does not run");
+    description(&["silent", "hello"], 3, "is not running");
 }

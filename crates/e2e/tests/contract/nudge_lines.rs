@@ -76,7 +76,7 @@ fn begun_lines(kept: Kept) {
     town.project.home.until_logged(&run, "my own line");
     let answer = town.say("hello", &["--mode", "immediate"]);
     assert_eq!(answer["receipt"], "refused", "{answer}");
-    assert!(answer["why"].as_str().expect("a reason").contains("further line"), "{answer}");
+    assert!(answer["why"].as_str().expect("a reason").contains("may continue a text"), "{answer}");
     assert_eq!(town.say("hello", &[])["receipt"], "queued");
     assert!(town.received().is_empty(), "{:?}", town.received());
 }

@@ -168,7 +168,7 @@ fn the_oldest_output_goes_first_and_the_gap_is_told() {
     assert_eq!(home.wait(&run)["exitCode"], 0);
     let log = home.ostler(&["logs", &run]).ok();
     assert!(log.text().ends_with("\n2000000\n"), "the newest is there");
-    assert!(log.stderr.contains("not kept"), "{}", log.stderr);
+    assert!(log.stderr.contains("not stored"), "{}", log.stderr);
     let size: u64 = std::fs::read_dir(home.path().join("runs").join(&run))
         .expect("the run's folder")
         .flatten()

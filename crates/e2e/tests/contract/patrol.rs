@@ -279,7 +279,7 @@ fn the_documents_files_are_written() {
     let patrol = town.project.process("patrol");
     assert_eq!(pid.trim(), patrol.pid.to_string());
     let log = std::fs::read_to_string(town.file("daemon/daemon.log")).expect("a file");
-    assert!(log.lines().all(|line| line.contains("Z deacon: nothing: ")), "{log}");
+    assert!(log.lines().all(|line| line.contains("Z deacon: no action (")), "{log}");
     assert!(town.json("daemon/restart_state.json")["agents"].is_object());
 }
 

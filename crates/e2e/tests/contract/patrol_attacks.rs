@@ -58,8 +58,8 @@ fn a_tmux_that_gives_no_answer_kills_nobody_and_is_told_once() {
     town.tick();
     let inbox = town.call(&["mail", "inbox", "overseer", "--json"]).ok().text();
     // The one that says nothing at all, and successfully, ended the first.
-    assert_eq!(inbox.matches("ESCALATION: the town: tmux-unreachable").count(), 2, "{inbox}");
-    assert_eq!(inbox.matches("RESOLVED: the town: tmux-unreachable").count(), 2, "{inbox}");
+    assert_eq!(inbox.matches("ESCALATION: all agents: tmux-unreachable").count(), 2, "{inbox}");
+    assert_eq!(inbox.matches("RESOLVED: all agents: tmux-unreachable").count(), 2, "{inbox}");
     assert_eq!([town.process("deacon"), town.process("other")], before);
 }
 
@@ -129,7 +129,7 @@ fn orders_and_markers_that_are_no_files_keep_no_tick_waiting() {
         };
         let description = town.call(lift);
         assert_eq!(description.code, 1, "{description:?}");
-        assert!(description.stderr.contains("remove it by hand"), "{description:?}");
+        assert!(description.stderr.contains("until you remove the file"), "{description:?}");
         std::fs::remove_dir(town.file(order)).expect("removed");
         town.call(lift).ok();
     }
@@ -203,7 +203,10 @@ fn an_estop_works_though_its_file_cannot_be_written() {
     std::fs::create_dir(town.file("ESTOP")).expect("in its place");
     std::fs::write(town.file("ESTOP/x"), "").expect("not empty");
     let description = town.call(&["patrol", "estop", "-m", "fire"]).ok();
-    assert!(description.stderr.contains("not to other tools"), "{description:?}");
+    assert!(
+        description.stderr.contains("its file for other tools was not written"),
+        "{description:?}"
+    );
     assert!(!before.is_alive());
 }
 
@@ -484,13 +487,13 @@ fn a_broken_file_and_a_town_that_is_gone_stop_no_patrol() {
     let before = town.process("deacon");
     std::fs::remove_dir_all(town.root()).expect("removed");
     let ticked = town.call(&["patrol", "tick", "--json"]).ok();
-    assert!(ticked.stderr.contains("what it said before counts"), "{ticked:?}");
+    assert!(ticked.stderr.contains("the last valid version is used"), "{ticked:?}");
     assert_eq!(decision(&ticked.json(), "deacon")["health"], "healthy");
     assert!(before.is_alive());
     let text = std::fs::read_to_string(town.project.file()).expect("a file");
     std::fs::write(town.project.file(), format!("{text}\n[")).expect("written");
     let stopped = town.call(&["patrol", "estop", "-m", "fire"]).ok();
-    assert!(stopped.stderr.contains("what it said before counts"), "{stopped:?}");
+    assert!(stopped.stderr.contains("the last valid version is used"), "{stopped:?}");
     assert!(!before.is_alive());
     // One that declares no patrol any more is not broken.
     std::fs::write(town.project.file(), "").expect("written");
@@ -521,7 +524,7 @@ fn one_that_moves_while_triage_thinks_is_left_alone() {
         let agent = &tick["agents"][0];
         (agent["decision"]["step"] == "restart").then(|| agent["outcome"].to_string())
     });
-    assert!(description.contains("it moved meanwhile"), "{description}");
+    assert!(description.contains("it showed activity in the meantime"), "{description}");
     assert_eq!(town.process("deacon"), before);
 }
 

@@ -73,11 +73,11 @@ fn the_surplus_is_queued_and_says_why() {
     let pooled = Pooled::new();
     pooled.declare("max = 2", &["a", "b", "c", "d"]);
     let up = pooled.project.up();
-    assert!(up.text().contains("c: queued (pool coders is full: 2 of 2 run (a, b))"), "{up:?}");
-    assert_eq!(pooled.why("d"), "pool coders is full: 2 of 2 run (a, b); 1 waits before it");
+    assert!(up.text().contains("c: queued (pool coders is full: 2 of 2 running (a, b))"), "{up:?}");
+    assert_eq!(pooled.why("d"), "pool coders is full: 2 of 2 running (a, b); 1 ahead in the queue");
     for verb in [&["ls"][..], &["status", "c"], &["why", "c"]] {
         let output = pooled.project.call(verb);
-        assert!(output.text().contains("pool coders is full: 2 of 2 run (a, b)"), "{output:?}");
+        assert!(output.text().contains("pool coders is full: 2 of 2 running (a, b)"), "{output:?}");
     }
     let why = pooled.project.call(&["why", "--json", "c"]).ok().json();
     let is_queued = |event: &&Value| event["what"] == "queued";
@@ -88,7 +88,7 @@ fn the_surplus_is_queued_and_says_why() {
     assert_eq!(view["queued"], serde_json::json!(["c", "d"]));
     pooled.project.call(&["stop", "a"]).ok();
     pooled.project.until_state("c", "ready");
-    assert_eq!(pooled.why("d"), "pool coders is full: 2 of 2 run (b, c)");
+    assert_eq!(pooled.why("d"), "pool coders is full: 2 of 2 running (b, c)");
     assert_eq!(pooled.project.copies_of("d"), 0);
 }
 
@@ -101,14 +101,14 @@ fn a_run_waits_in_the_same_line() {
     pooled.declare("max = 1", &["a"]);
     pooled.project.up();
     let background = home.start(&["--pool", "coders"], &["sh", "-c", "echo first; exit 3"]);
-    assert_eq!(pooled.run_why(&background), "pool coders is full: 1 of 1 run (a)");
+    assert_eq!(pooled.run_why(&background), "pool coders is full: 1 of 1 running (a)");
     let input = pooled.project.folder().join("input");
     write(&input, "typed before it began\n");
     let mut foreground = home.program("sh");
     let call = "exec \"$0\" run --pool coders --stdin -- sh -c 'cat; exit 5' < \"$1\"";
     foreground.args(["-c", call]).arg(Home::binary()).arg(&input);
     let foreground = home.spawn_program(foreground);
-    let waiting = "pool coders is full: 1 of 1 run (a); 1 waits before it";
+    let waiting = "pool coders is full: 1 of 1 running (a); 1 ahead in the queue";
     eventually("the second one waits", || {
         let records = home.records();
         records.iter().any(|record| record["why"] == waiting).then_some(())
@@ -129,13 +129,16 @@ fn an_unknown_pool_is_an_error() {
     pooled.project.up();
     let output = pooled.project.call(&["run", "--pool", "codrs", "--", "true"]);
     assert_eq!(output.code, 2, "{output:?}");
-    assert!(output.stderr.contains("there is no pool \"codrs\"; known: coders"), "{output:?}");
+    assert!(
+        output.stderr.contains("there is no pool \"codrs\"; known pools: coders"),
+        "{output:?}"
+    );
     // A unit of another file may name it, and no other.
     let other = pooled.project.folder().join("other.toml");
     write(&other, "[units.z]\ncommand = [\"sleep\", \"1000\"]\npool = \"coders\"\n");
     pooled.project.call(&["check", "other.toml"]).ok();
     pooled.project.call(&["up", "-f", "other.toml"]).ok();
-    assert_eq!(pooled.why("z"), "pool coders is full: 1 of 1 run (a)");
+    assert_eq!(pooled.why("z"), "pool coders is full: 1 of 1 running (a)");
     write(&other, "[units.z]\ncommand = [\"sleep\", \"1000\"]\npool = \"codrs\"\n");
     let output = pooled.project.call(&["up", "-f", "other.toml"]);
     assert_eq!(output.code, 2, "{output:?}");
@@ -145,7 +148,7 @@ fn an_unknown_pool_is_an_error() {
     write(&other, "[pools.coders]\nmax = 9\n");
     let output = pooled.project.call(&["up", "-f", "other.toml"]);
     assert_eq!(output.code, 2, "{output:?}");
-    assert!(output.stderr.contains("pool \"coders\" is declared in"), "{output:?}");
+    assert!(output.stderr.contains("pool \"coders\" is already declared in"), "{output:?}");
     assert_eq!(pool_view(&pooled.project.home)["max"], 1);
     // With its file gone, the pool stays for those who name it.
     pooled.project.call(&["stop", "z"]).ok();
@@ -166,13 +169,13 @@ fn a_restart_keeps_its_place() {
     let second = pooled.project.next_process("a", &first);
     pooled.project.crash("a");
     pooled.project.next_process("a", &second);
-    assert_eq!(pooled.why("b"), "pool coders is full: 1 of 1 run (a)");
+    assert_eq!(pooled.why("b"), "pool coders is full: 1 of 1 running (a)");
     pooled.project.call(&["stop", "b"]).ok();
     assert_eq!(pooled.project.state("b"), "stopped");
     pooled.project.call(&["stop", "a"]).ok();
     pooled.project.until_state("c", "ready");
     pooled.project.call(&["start", "b"]).ok();
-    assert_eq!(pooled.why("b"), "pool coders is full: 1 of 1 run (c)");
+    assert_eq!(pooled.why("b"), "pool coders is full: 1 of 1 running (c)");
 }
 
 /// W12: after a crash of the supervisor those that live count, and those that waited go on to wait, runs as well.
@@ -189,8 +192,8 @@ fn the_line_survives_a_crash_of_the_supervisor() {
     let live: Vec<Process> = ["b", "c"].map(|unit| pooled.project.process(unit)).into();
     for _ in 0..3 {
         crate::daemon::replace_supervisor(home);
-        assert_eq!(pooled.run_why(&run), "pool coders is full: 2 of 2 run (b, c)");
-        let description = "pool coders is full: 2 of 2 run (b, c); 1 waits before it";
+        assert_eq!(pooled.run_why(&run), "pool coders is full: 2 of 2 running (b, c)");
+        let description = "pool coders is full: 2 of 2 running (b, c); 1 ahead in the queue";
         assert_eq!(pooled.why("a"), description);
     }
     assert!(live.iter().all(Process::is_alive));
@@ -285,7 +288,7 @@ fn a_reload_changes_the_limit_and_ends_nobody() {
     assert!(live.iter().all(Process::is_alive));
     pooled.project.call(&["stop", "a"]).ok();
     pooled.project.call(&["start", "a"]).ok();
-    assert_eq!(pooled.why("a"), "pool coders is full: 2 of 1 run (b, c)");
+    assert_eq!(pooled.why("a"), "pool coders is full: 2 of 1 running (b, c)");
 }
 
 /// W13: nobody is started while too little memory is free, and everybody as soon as there is enough.
@@ -295,9 +298,9 @@ fn too_little_memory_starts_nobody() {
     pooled.machine(3, "0.00");
     pooled.declare("min_free_memory = \"4G\"", &["a"]);
     pooled.project.up();
-    assert_eq!(pooled.why("a"), "less than 4G of memory is free (3G)");
+    assert_eq!(pooled.why("a"), "less than 4G of memory free (3G)");
     let run = pooled.project.home.start(&["--pool", "coders"], &["true"]);
-    assert_eq!(pooled.run_why(&run), "less than 4G of memory is free (3G); 1 waits before it");
+    assert_eq!(pooled.run_why(&run), "less than 4G of memory free (3G); 1 ahead in the queue");
     pooled.machine(9, "0.00");
     pooled.project.until_state("a", "ready");
     assert_eq!(pooled.project.home.wait(&run)["exitCode"], 0);

@@ -83,7 +83,7 @@ fn attach_shows_the_screen_at_once_to_several_viewers() {
         first.keys(b"\x1d");
         let (code, shown) = first.finish();
         assert_eq!(code, Some(0), "{shown:?}");
-        assert!(shown.contains("goes on"), "{shown:?}");
+        assert!(shown.contains("it continues"), "{shown:?}");
         assert_eq!(home.record(&run)["state"], "running");
         home.ostler(&["write", &run, "--text", "after\n"]).ok();
         second.until_shown("<after>");

@@ -20,7 +20,7 @@ fn until_ended(home: &Home, run: &str) {
     eventually("its run has ended", || (home.record(run)["state"] == "exited").then_some(()));
     assert_eq!(home.record(run)["termination"], "manual-cancel");
     let why = home.ostler(&["why", run]).ok().text();
-    assert!(why.contains("the process that showed it in the foreground has ended"), "{why}");
+    assert!(why.contains("the foreground client ended"), "{why}");
 }
 
 on_every_backend! {
@@ -91,7 +91,7 @@ fn a_client_that_left_is_not_missed() {
     terminal.keys(b"\x1d");
     let (code, shown) = terminal.finish();
     assert_eq!(code, Some(0), "{shown}");
-    assert!(shown.contains("left run"), "{shown}");
+    assert!(shown.contains("detached from run"), "{shown}");
     assert_eq!(home.count(&run, "client-left"), 1);
     home.kill_supervisor();
     eventually("it is taken up", || (home.count(&run, "adopted") == 1).then_some(()));

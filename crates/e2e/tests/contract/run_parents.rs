@@ -60,7 +60,7 @@ fn a_run_that_a_run_started_ends_with_it() {
         }
         assert_eq!(state(&home, &kept), "running", "{setup:?}");
         let why = home.ostler(&["why", &id(&apart)]).ok().text();
-        assert!(why.contains("the run it was started from has ended"), "{why}");
+        assert!(why.contains("its parent run ended"), "{why}");
     }
 }
 

@@ -97,7 +97,7 @@ fn one_that_waits_for_its_place_when_the_supervisor_dies_is_told_so() {
     let newer = newer.finish();
     assert_eq!(newer.code, 125, "{newer:?}");
     assert!(
-        newer.stderr.contains("its supervisor ended before it had started it; run it again"),
+        newer.stderr.contains("the supervisor ended before it started the run; run it again"),
         "{newer:?}"
     );
     // Its grace is over at some time; nobody here waits for it.

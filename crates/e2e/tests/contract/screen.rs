@@ -125,8 +125,8 @@ fn what_has_no_screen_is_told() {
     project.until_state("gone", "done");
     for (name, code, description) in [
         ("piped", 1, "piped has no terminal; `ostler logs piped`"),
-        ("gone", 3, "`ostler logs gone` shows what it wrote"),
-        ("pipe", 4, "is it piped?"),
+        ("gone", 3, "see its output with `ostler logs gone`"),
+        ("pipe", 4, "did you mean piped?"),
     ] {
         let refused = project.call(&["screen", name]);
         assert_eq!(refused.code, code, "{name}: {}", refused.stderr);

@@ -98,11 +98,11 @@ fn sleeps(kept: Kept) {
     assert_eq!((&view["desired"], &view["restarts"]), (&json!("running"), &json!(0)));
     assert_eq!((&view["pid"], &view["ends"]), (&Value::Null, &json!([])));
     let why = view["why"].as_str().expect("text");
-    assert!(why.starts_with("it was idle for ") && why.ends_with(" and had no work"), "{why}");
+    assert!(why.starts_with("idle for ") && why.ends_with(" without work"), "{why}");
     let listed = sleeper.project.call(&["ls"]).text();
-    assert!(listed.contains("suspended  it was idle for"), "{listed}");
+    assert!(listed.contains("suspended  idle for"), "{listed}");
     let story = sleeper.project.call(&["why", "agent"]).text();
-    assert!(story.contains("it was put to sleep: it was idle for"), "{story}");
+    assert!(story.contains("suspended: idle for"), "{story}");
     assert_eq!(sleeper.starts(), ["fresh"]);
 }
 
@@ -155,7 +155,7 @@ fn mail_wakes(kept: Kept) {
     sleeper.project.call(&["mail", "check", "agent", "--inject"]).ok();
     sleeper.asleep();
     let why = sleeper.project.call(&["why", "agent"]).text();
-    assert!(why.contains("it was woken: mail from overseer"), "{why}");
+    assert!(why.contains("woken: mail from overseer"), "{why}");
 }
 
 /// W15: mail brings it back with `resume`, and the mail is there; while it is unread, it does not sleep.
@@ -182,7 +182,7 @@ fn nudge_wakes(kept: Kept) {
     // One that only waits in the queue wakes it as well, and keeps it awake.
     sleeper.project.call(&["nudge", "agent", "--mode", "queue", "later"]).ok();
     sleeper.awake();
-    sleeper.kept_awake("1 nudges wait for it");
+    sleeper.kept_awake("1 queued nudges");
 }
 
 /// W15: a nudge brings it back, and the text is delivered.
@@ -202,12 +202,12 @@ fn attach_wakes(kept: Kept) {
     let sleeper = Sleeper::new(kept);
     sleeper.asleep();
     let mut terminal = sleeper.terminal(&["attach", "agent"]);
-    terminal.until_shown("agent sleeps; it is woken");
+    terminal.until_shown("agent is asleep; waking it");
     sleeper.awake();
     terminal.until_on_screen("> ");
     terminal.keys(b"hello");
     terminal.until_on_screen("> hello");
-    sleeper.kept_awake("somebody is attached");
+    sleeper.kept_awake("a client is attached");
     assert_eq!(sleeper.starts(), ["fresh", "again"]);
     drop(terminal);
     sleeper.asleep();
@@ -230,14 +230,14 @@ fn attach_wakes_a_sleeper_in_tmux() {
 #[test]
 fn who_works_does_not_sleep() {
     let sleeper = Sleeper::with(Kept::Own, WORKS, "");
-    sleeper.kept_awake("% of a processor");
+    sleeper.kept_awake("% of a CPU");
     let busy = Sleeper::new(Kept::Own);
     let said = json!({ "busyUntilMs": 9_999_999_999_999_u64, "declared": null });
     let said = json!({ "agent": "agent", "said": said });
     let answer =
         Door::connect(&busy.project.home).try_call("patrol.say", &said).expect("an answer");
     assert!(answer["error"].is_null(), "{answer}");
-    busy.kept_awake("it said that it is busy");
+    busy.kept_awake("its agent reported that it is busy");
 }
 
 /// The shell that was to become the agent never comes to an end.
@@ -252,7 +252,7 @@ fn who_works_on_a_busy_machine_does_not_sleep() {
         (0..8).map(|_| Bystander::start("setsid", &on_the_first)).collect();
     let pinned = "& taskset -p -c 0 $$; while :; do :; done";
     let sleeper = Sleeper::with(Kept::Own, pinned, "");
-    sleeper.kept_awake("% of a processor");
+    sleeper.kept_awake("% of a CPU");
     drop(others);
 }
 
@@ -281,7 +281,7 @@ fn who_could_not_be_resumed_does_not_sleep() {
     let body = body(&sleeper.project, Kept::Own, "").replace("echo again", "echo again {session}");
     sleeper.project.declare(&[("agent", &body)]);
     sleeper.project.up();
-    sleeper.kept_awake("the session of its agent is not known");
+    sleeper.kept_awake("the session of its agent is unknown");
     let call = json!({ "of": "agent", "session": "s-1" });
     Door::connect(&sleeper.project.home).ask("agents.session", call);
     sleeper.asleep();
@@ -306,8 +306,8 @@ fn a_sleeper_leaves_its_place() {
     sleeper.asleep();
     sleeper.project.until_state("other", "ready");
     let nudged = sleeper.project.call(&["nudge", "agent", "--raw", "hello"]).ok().text();
-    assert!(nudged.starts_with("queued: it starts when its pool has a place for it"), "{nudged}");
-    assert_eq!(sleeper.project.view("agent")["why"], "pool one is full: 1 of 1 run (other)");
+    assert!(nudged.starts_with("queued: it waits for a free slot in its pool"), "{nudged}");
+    assert_eq!(sleeper.project.view("agent")["why"], "pool one is full: 1 of 1 running (other)");
     sleeper.project.call(&["stop", "other"]).ok();
     sleeper.awake();
 }
@@ -348,13 +348,13 @@ fn the_patrol_lets_a_sleeper_sleep() {
         let decided = town.decided("agent");
         assert_eq!(decided["step"], "nothing", "{decided}");
         let reason = decided["reason"].as_str().expect("text");
-        assert!(reason.starts_with("It sleeps: it was idle for"), "{reason}");
+        assert!(reason.starts_with("asleep: idle for"), "{reason}");
     }
     assert_eq!(town.project.lines("starts"), 1);
     std::fs::write(town.project.path("work"), "").expect("written");
     let decided = town.decided("agent");
     assert_eq!(decided["step"], "nudge", "{decided}");
-    assert_eq!(decided["reason"], "It sleeps, and there is work for it.");
+    assert_eq!(decided["reason"], "asleep, work pending");
     town.project.until_lines("starts", 2);
     town.project.until_state("agent", "ready");
 }

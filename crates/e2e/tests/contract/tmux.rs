@@ -132,7 +132,7 @@ fn attach_goes_into_the_session() {
     terminal.keys(b"\x02d");
     let (code, shown) = terminal.finish();
     assert_eq!(code, Some(0), "{shown}");
-    assert!(shown.contains("left a"), "{shown}");
+    assert!(shown.contains("detached from a"), "{shown}");
     assert!(process.is_alive());
     let refused = project.call(&["write", "a", "--text", "x"]);
     assert_eq!(refused.code, 2);

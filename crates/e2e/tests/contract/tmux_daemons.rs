@@ -87,7 +87,7 @@ fn the_server_is_shown_and_not_stopped_by_name() {
     assert!(!project.call(&["ls"]).ok().text().contains(SERVER));
     assert!(project.call(&["ls", "--all"]).ok().text().contains(SERVER));
     let status = project.call(&["status", SERVER]).ok().text();
-    assert!(status.contains("of the daemon: always started again"), "{status}");
+    assert!(status.contains("part of the daemon: always restarted"), "{status}");
     for words in [["stop", SERVER], ["down", SERVER]] {
         let refused = project.call(&words);
         assert_eq!(refused.code, 2, "{words:?}");
@@ -132,7 +132,7 @@ fn parts_of_ostler_are_never_given_up_on() {
             });
             assert_ne!(view["state"], "error", "kill {kill}: {view:#}");
             let then = view["ends"][0]["then"].as_str().unwrap_or_default();
-            assert!(then.contains("always started again"), "{view:#}");
+            assert!(then.contains("always restarted"), "{view:#}");
         }
         if kill < 5 {
             let again = |(part, last)| project.next_process(part, last);
@@ -141,6 +141,6 @@ fn parts_of_ostler_are_never_given_up_on() {
     }
     for part in parts {
         let why = project.call(&["why", part]).ok().text();
-        assert!(why.contains("a part of Ostler, always started again"), "{why}");
+        assert!(why.contains("a part of Ostler, always restarted"), "{why}");
     }
 }

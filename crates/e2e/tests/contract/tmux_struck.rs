@@ -15,7 +15,7 @@ fn a_closed_session_and_a_closed_server_are_noticed() {
     tmux.private(&["kill-session", "-t", "=ostler-a"]).ok();
     let second = project.next_process("a", &first);
     let why = project.call(&["why", "a"]).text();
-    assert!(why.contains("\"ostler-a\" was closed by somebody else"), "{why}");
+    assert!(why.contains("another process closed its session \"ostler-a\""), "{why}");
     tmux.private(&["kill-server"]).ok();
     let third = project.next_process("a", &second);
     let why = project.call(&["why", "a"]).text();

@@ -36,14 +36,14 @@ fn ends_as(terminal: Terminal, last: &str, meanwhile: &str) -> String {
 fn up_shows_what_is_waited_for() {
     let project = Project::of(&[("db", SLOW), ("web", &format!("{SLEEP}\ndepends_on = [\"db\"]"))]);
     let terminal = shown(&project, &["up"], 80, 24);
-    let picture = terminal.until_on_screen("web  waits for db");
+    let picture = terminal.until_on_screen("web  waiting for db");
     assert!(picture.starts_with("using ") && picture.contains("\ndb   starting "), "{picture}");
     let later = eventually("it is drawn again", || {
         let later = terminal.screen();
-        (later.contains("waits for db") && later != picture).then_some(later)
+        (later.contains("waiting for db") && later != picture).then_some(later)
     });
     assert_eq!(later.lines().count(), 3, "in its place, below the file's: {later}");
-    assert!(terminal.until_shown("\x1b[33mstarting").contains("\x1b[33mwaits for db\x1b[0m"));
+    assert!(terminal.until_shown("\x1b[33mstarting").contains("\x1b[33mwaiting for db\x1b[0m"));
     go(&project);
     let picture = ends_as(terminal, "web: ready, pid ", "waits for");
     assert!(picture.contains("\n+ add      db\n+ add      web\ndb: ready, pid "), "{picture}");
@@ -104,7 +104,7 @@ fn many_units_are_one_line() {
 fn a_smaller_window_is_no_mess() {
     let project = Project::of(&[("db", SLOW), ("web", &format!("{SLEEP}\ndepends_on = [\"db\"]"))]);
     let terminal = shown(&project, &["up"], 80, 24);
-    terminal.until_on_screen("web  waits for db");
+    terminal.until_on_screen("web  waiting for db");
     terminal.resize(12, 2);
     terminal.until_shown("0 of 2 rea…");
     go(&project);

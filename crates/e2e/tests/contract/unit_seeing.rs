@@ -87,7 +87,7 @@ fn ls_says_what_units_do_and_why_and_use() {
         ["UNIT", "STATE", "WHY", "PID", "UPTIME", "RESTARTS", "CPU", "MEMORY"]
     );
     assert!(lines[1].starts_with("bot") && lines[1].contains('%'), "{table}");
-    assert!(lines[3].contains("waiting") && lines[3].contains("waits for db"), "{table}");
+    assert!(lines[3].contains("waiting") && lines[3].contains("waiting for db"), "{table}");
     assert!(!table.contains('\x1b'), "no colours where there is no terminal: {table:?}");
 }
 
@@ -135,7 +135,7 @@ fn status_tells_everything_of_a_unit() {
     assert!(stopped.text().contains("Wanted: stopped"), "{stopped:?}");
     let unknown = seen.call(&["status", "bit"]);
     assert_eq!(unknown.code, 4, "{unknown:?}");
-    assert!(unknown.stderr.contains("is it bot?"), "{unknown:?}");
+    assert!(unknown.stderr.contains("did you mean bot?"), "{unknown:?}");
     let some = seen.call(&["status", "bit", "bot"]);
     assert!(some.code == 4 && some.text().contains("bot - sh"), "{some:?}");
 }
@@ -155,12 +155,15 @@ fn status_tells_that_the_declaration_changed() {
     assert!(!seen.call(&["status", "bot"]).ok().text().contains("Changed:"));
     seen.declare(&[("bot", "echo new; exec sleep 1000", "")]);
     let status = seen.call(&["status", "bot"]).ok().text();
-    assert!(status.contains("Changed: its file changed since; `ostler reload`"), "{status}");
+    assert!(
+        status.contains("Changed: its file has changed; apply it with `ostler reload`"),
+        "{status}"
+    );
     seen.call(&["reload"]).ok();
     assert!(!seen.call(&["status", "bot"]).ok().text().contains("Changed:"));
     std::fs::write(seen.home.folder().join("ostler.toml"), "[units").expect("written");
     let status = seen.call(&["status", "bot"]).ok().text();
-    assert!(status.contains("cannot be read any more"), "{status}");
+    assert!(status.contains("can no longer be read"), "{status}");
 }
 
 /// X2: an open breaker says why, and how it is cleared; `crashes` and `why` tell what led there.
@@ -185,15 +188,15 @@ fn a_breaker_is_explained() {
     assert!(crashes.len() >= 3, "{crashes:?}");
     assert!(crashes.windows(2).all(|pair| pair[0]["atMs"].as_u64() >= pair[1]["atMs"].as_u64()));
     assert_eq!(crashes[0]["description"], "exit 7");
-    assert_eq!(crashes[1]["then"], "started again after 50 ms");
+    assert_eq!(crashes[1]["then"], "restarted after 50 ms");
     let table = seen.call(&["crashes"]).ok().text();
     assert!(table.starts_with("TIME") && table.contains("exit 7"), "{table}");
-    assert_eq!(seen.call(&["crashes", "good"]).ok().text(), "nothing has ended by itself\n");
+    assert_eq!(seen.call(&["crashes", "good"]).ok().text(), "no unit has exited by itself\n");
     assert_eq!(seen.call(&["crashes", "bda"]).code, 4);
     let why = seen.call(&["why", "bad"]).ok().text();
     let at = |text: &str| why.find(text).unwrap_or_else(|| panic!("{text} in:\n{why}"));
-    assert!(at("it was declared") < at("it will be started again"));
-    assert!(at("it will be started again") < at("it failed too often"));
+    assert!(at("declared: new unit") < at("restarting: "));
+    assert!(at("restarting: ") < at("breaker opened: "));
 }
 
 /// X2: `why` also knows a unit that never ran; it shows the last events, or all.
@@ -206,8 +209,8 @@ fn why_of_a_unit_that_waits_and_of_one_with_a_long_story() {
     ]);
     seen.call(&["up", "--no-wait"]).ok();
     let why = seen.call(&["why", "web"]).ok().text();
-    assert!(why.contains("waiting for") && why.contains("waits for db"), "{why}");
-    assert!(why.contains("+0ms     it was declared"), "{why}");
+    assert!(why.contains("waiting for") && why.contains("waiting for db"), "{why}");
+    assert!(why.contains("+0ms     declared"), "{why}");
     eventually("it has a long story", || {
         (seen.view("loop")["restarts"].as_u64()? > 30).then_some(())
     });
@@ -215,8 +218,8 @@ fn why_of_a_unit_that_waits_and_of_one_with_a_long_story() {
     let short = seen.call(&["why", "loop"]).ok().text();
     let all = seen.call(&["why", "--all", "loop"]).ok().text();
     assert!(short.contains("--all") && short.contains("+0ms"), "{short}");
-    assert_eq!(short.lines().filter(|line| line.contains(" it ")).count(), 50, "{short}");
-    assert!(all.lines().count() > 100 && all.contains("it was declared"));
+    assert_eq!(short.lines().filter(|line| line.contains("  +")).count(), 50, "{short}");
+    assert!(all.lines().count() > 100 && all.contains("declared: new unit"));
     assert_eq!(seen.call(&["why", "nonesuch"]).code, 4);
 }
 
@@ -247,7 +250,7 @@ fn logs_of_several_are_interleaved_by_time() {
     let painted = seen.shown(&["logs", "-n", "1", "a", "long"], 80, &[]);
     assert!(painted.contains("\x1b[36ma    |\x1b[0m a3"), "{painted:?}");
     let wrong = seen.call(&["logs", "a", "lang"]);
-    assert!(wrong.code == 4 && wrong.stderr.contains("is it long?"), "{wrong:?}");
+    assert!(wrong.code == 4 && wrong.stderr.contains("did you mean long?"), "{wrong:?}");
 }
 
 /// X2: who follows a unit follows its next run too, until it is stopped.

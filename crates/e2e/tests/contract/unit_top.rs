@@ -36,11 +36,11 @@ fn top_draws_acts_and_puts_the_terminal_back() {
     terminal.until_on_screen("web: ready, pid ");
     eventually("it was restarted", || (seen.view("web")["restarts"] == 1).then_some(()));
     terminal.keys(b"/zzz");
-    terminal.until_on_screen("no unit has such a name");
+    terminal.until_on_screen("no unit matches the filter");
     terminal.keys(b"\x1b");
     terminal.until_on_screen("enter status");
     terminal.keys(b"a");
-    terminal.until_on_screen("has no terminal of its own");
+    terminal.until_on_screen("has no terminal (backend");
     terminal.keys(b"q");
     ends_well(terminal);
 }
@@ -74,7 +74,7 @@ fn top_attaches_and_comes_back() {
     terminal.keys(b"hi\r");
     terminal.until_on_screen("you said hi");
     terminal.keys(b"\x1d");
-    terminal.until_on_screen("back from its terminal");
+    terminal.until_on_screen(": detached");
     terminal.keys(b"q");
     ends_well(terminal);
 }

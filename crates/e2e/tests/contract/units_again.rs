@@ -86,7 +86,7 @@ fn a_wait_survives_a_crash_of_the_supervisor() {
     project.call(&["up", "--no-wait"]).ok();
     project.until_state("a", "backoff");
     crate::daemon::replace_supervisor(&project.home);
-    project.until("a", "looked at", |view| view["why"] != "is looked for");
+    project.until("a", "looked at", |view| view["why"] != "looking for its run");
     assert_eq!(project.lines("ran"), 1);
     assert_eq!(project.state("a"), "backoff");
 }

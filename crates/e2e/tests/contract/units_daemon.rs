@@ -19,7 +19,7 @@ fn stop_calls_units_by_their_names() {
     assert!(begins("web: stopped, SIGTERM after "), "{description}");
     assert!(begins("deaf: stopped, SIGKILL after "), "{description}");
     assert!(begins(&format!("{run} exited: manual-cancel, SIGTERM after ")), "{description}");
-    assert!(description.contains("3 runs ended, 1 of them by KILL"), "{description}");
+    assert!(description.contains("3 runs ended, 1 of them by SIGKILL"), "{description}");
     assert_eq!(description.lines().count(), 4, "a line each, and a last one: {description}");
 }
 
@@ -35,7 +35,7 @@ fn restart_without_a_name_is_the_daemon() {
     let before = Daemon::of(&project.home);
     let description = project.call(&["restart"]).ok().text();
     assert!(description.contains("web: stopped, SIGTERM after "), "{description}");
-    assert!(description.contains("\nstarted\nGateway: running\n"), "{description}");
+    assert!(description.contains("\nstarted\nDaemon:  running\n"), "{description}");
     let old = [&before.guardian, &before.supervisor, &web, &other];
     assert!(old.iter().all(|process| !process.is_alive()), "{old:?}");
     assert_ne!(project.until_state("web", "ready")["pid"], web.pid);

@@ -51,7 +51,7 @@ fn a_server_that_hangs_is_replaced() {
     std::fs::remove_file(project.path("hang")).expect("removed");
     project.next_process("a", &old);
     let why = project.call(&["why", "a"]).ok().text();
-    assert!(why.contains("no answer in time"), "{why}");
+    assert!(why.contains("no answer before the timeout"), "{why}");
 }
 
 /// W6: a port that is gone.

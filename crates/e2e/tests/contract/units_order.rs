@@ -27,15 +27,15 @@ fn each_waits_for_those_it_needs() {
     project.call(&["up", "--no-wait"]).ok();
     project.until("db", "running", |view| view["pid"].is_i64());
     project.until_state("alone", "ready");
-    assert_eq!(project.view("web")["why"], "waits for api, db");
-    assert_eq!(project.view("api")["why"], "waits for db");
+    assert_eq!(project.view("web")["why"], "waiting for api, db");
+    assert_eq!(project.view("api")["why"], "waiting for db");
     for verb in [&["ls"][..], &["status", "api"]] {
         let text = project.call(verb).text();
-        assert!(text.contains("waits for db"), "{verb:?}: {text}");
+        assert!(text.contains("waiting for db"), "{verb:?}: {text}");
     }
     touch(&project, "db-go");
     project.until("api", "running", |view| view["pid"].is_i64());
-    assert_eq!(project.view("web")["why"], "waits for api");
+    assert_eq!(project.view("web")["why"], "waiting for api");
     assert_eq!(project.copies_of("web"), 0);
     touch(&project, "api-go");
     project.until_state("web", "ready");
@@ -63,7 +63,7 @@ fn waiting_survives_a_crash_of_the_supervisor() {
     project.until("db", "running", |view| view["pid"].is_i64());
     crate::daemon::replace_supervisor(&project.home);
     project.until("db", "running", |view| view["pid"].is_i64());
-    assert_eq!(project.view("web")["why"], "waits for db");
+    assert_eq!(project.view("web")["why"], "waiting for db");
     touch(&project, "go");
     project.until_state("web", "ready");
     assert_eq!(project.copies_of("web"), 1);
@@ -79,7 +79,7 @@ fn a_need_in_error_is_told() {
     let project = Project::of(&[("db", &db), ("web", &format!("{SLEEP}\ndepends_on = [\"db\"]"))]);
     let output = project.call(&["up"]);
     assert_eq!(output.code, 1, "{output:?}");
-    assert!(output.text().contains("web: waiting (waits for db"), "{output:?}");
+    assert!(output.text().contains("web: waiting (waiting for db"), "{output:?}");
     project.until_state("db", "error");
     assert_eq!(project.copies_of("web"), 0);
     // Once it is mended, those who waited go on.
@@ -139,5 +139,5 @@ fn why_knows_one_that_waits() {
     project.call(&["up", "--no-wait"]).ok();
     project.until_state("web", "waiting");
     let output = project.call(&["why", "web"]).ok();
-    assert!(output.text().contains("waits for db"), "{output:?}");
+    assert!(output.text().contains("waiting for db"), "{output:?}");
 }

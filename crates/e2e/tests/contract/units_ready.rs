@@ -172,7 +172,7 @@ fn not_in_time(project: &Project, description: &str) {
     assert_eq!(view["ends"].as_array().map(Vec::len), Some(3), "{view:#}");
     assert_eq!(project.copies_of("a"), 0);
     let why = project.call(&["why", "a"]).ok().text();
-    assert!(why.contains("not within 300 ms") && why.contains(description), "{why}");
+    assert!(why.contains("not ready within 300 ms") && why.contains(description), "{why}");
 }
 
 /// W2, W6: not ready in time is an error: it is ended, counted and told, and never called ready.
@@ -180,7 +180,7 @@ fn not_in_time(project: &Project, description: &str) {
 fn not_ready_in_time_is_an_error() {
     let port = free_port();
     for (check, description) in [
-        ("line = \"^never$\"".to_owned(), "no such line"),
+        ("line = \"^never$\"".to_owned(), "expected line not found"),
         (format!("tcp = \"127.0.0.1:{port}\""), "refused"),
         (format!("http = \"http://127.0.0.1:{port}/\""), "refused"),
         ("exec = [\"false\"]".to_owned(), "exit 1"),

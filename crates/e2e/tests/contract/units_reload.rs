@@ -113,7 +113,7 @@ fn what_left_the_file_is_awaited() {
         let description = project.call(&[verb]).ok().text();
         assert!(!gone.is_alive(), "{verb} has returned");
         assert!(
-            description.contains("- remove   deaf\n") && description.contains("\ndeaf: gone\n"),
+            description.contains("- remove   deaf\n") && description.contains("\ndeaf: removed\n"),
             "{description}"
         );
         assert!(project.find("deaf").is_none());

@@ -156,7 +156,7 @@ fn open(policy: &str) -> Project {
 fn the_breaker_opens_and_says_why() {
     let project = open(SOON);
     assert_eq!(project.lines("ran"), 3);
-    let description = "3 ends in 10 s, the last: exit 1";
+    let description = "gave up after 3 failures in 10 s: exit 1";
     assert_eq!(project.view("a")["why"], description);
     assert_eq!(project.view("a")["opened"]["why"], description);
     for verb in [&["ls"][..], &["status", "a"], &["why", "a"]] {
@@ -171,7 +171,7 @@ fn the_breaker_opens_and_says_why() {
 fn the_breaker_opens_at_the_fifth() {
     let project = open("restart = { initial = \"10ms\", max = \"10ms\" }");
     assert_eq!(project.lines("ran"), 5);
-    assert_eq!(project.view("a")["why"], "5 ends in 60 s, the last: exit 1");
+    assert_eq!(project.view("a")["why"], "gave up after 5 failures in 60 s: exit 1");
 }
 
 /// W2: it stays open across SIGKILL of the supervisor and a restart of the daemon.
@@ -203,7 +203,7 @@ fn the_count_survives_a_crash_of_the_supervisor() {
     }
     project.crash("a");
     let view = project.until_state("a", "error");
-    assert_eq!(view["why"], "4 ends in 600 s, the last: killed");
+    assert_eq!(view["why"], "gave up after 4 failures in 600 s: killed");
 }
 
 /// W2: an end that nobody saw, because there was no supervisor, counts as well.

@@ -71,7 +71,7 @@ fn upgrade_replaces_the_program_and_no_run_notices() {
     let daemon = Daemon::of(&home);
     let new = copy(&home, "ostler-next");
     let description = home.ostler(&["upgrade", text(&new)]).ok().text();
-    assert!(description.contains("2 runs went on"), "{description}");
+    assert!(description.contains("2 runs kept"), "{description}");
     let after = Daemon::of(&home);
     assert_eq!(after.guardian, daemon.guardian);
     assert_ne!(after.supervisor, daemon.supervisor);

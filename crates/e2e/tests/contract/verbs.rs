@@ -90,7 +90,7 @@ fn wait_can_give_up() {
     let run = home.start(&[], &["sleep", "811"]);
     let output = home.ostler(&["wait", "--timeout", "200ms", &run]);
     assert_eq!(output.code, 124, "{output:?}");
-    assert!(output.stderr.contains("goes on"), "{output:?}");
+    assert!(output.stderr.contains("it continues"), "{output:?}");
     assert_eq!(home.record(&run)["state"], "running");
 }
 
@@ -108,7 +108,7 @@ fn part_of_an_id_is_enough() {
         first.chars().zip(second.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
     let ambiguous = home.ostler(&["wait", &shared]);
     assert_eq!(ambiguous.code, 2, "{ambiguous:?}");
-    assert!(ambiguous.stderr.contains("more of the id"), "{ambiguous:?}");
+    assert!(ambiguous.stderr.contains("more characters of the id"), "{ambiguous:?}");
 }
 
 /// X2: fewer than four characters of an id match none: a name that was mistyped reaches no other run.

@@ -172,7 +172,7 @@ fn variables_count() {
         command.env("PORT", wrong);
         let output = watched.home.spawn_program(command).finish();
         assert_eq!(output.code, 2);
-        let description = format!("PORT: {wrong:?} is not a port; it is 1 to 65535");
+        let description = format!("PORT: {wrong:?} is not a port; use a number from 1 to 65535");
         assert!(output.stderr.contains(&description), "{output:?}");
         let output = watched.script(&["--port", wrong], "true").finish();
         assert_eq!(output.code, 2, "{output:?}");

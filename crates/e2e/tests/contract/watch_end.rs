@@ -153,7 +153,7 @@ fn a_killed_watch_is_taken_over() {
     // Two at once are refused.
     let output = watched.script(&[], &script).finish();
     assert_eq!(output.code, 2, "{output:?}");
-    assert!(output.stderr.contains("is watched already"), "{output:?}");
+    assert!(output.stderr.contains("is already watched"), "{output:?}");
     first.signal(Signal::KILL);
     first.finish();
     assert!(server.is_alive());
@@ -221,7 +221,7 @@ fn a_name_that_is_taken_is_refused() {
     watched.home.ostler(&["start", "--name", &watched.name(), "--", "sleep", "1000"]).ok();
     let output = watched.script(&[], "exit 0").finish();
     assert_eq!(output.code, 2, "{output:?}");
-    assert!(output.stderr.contains("is declared already"), "{output:?}");
+    assert!(output.stderr.contains("is already declared"), "{output:?}");
     let output = watched.script(&["--name", "bad name"], "exit 0").finish();
     assert_eq!(output.code, 2, "{output:?}");
 }

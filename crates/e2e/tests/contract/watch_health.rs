@@ -11,12 +11,12 @@ fn a_server_that_is_not_well_is_replaced() {
         ("sick", "status 500"),
         ("wrong", "degraded"),
         ("redirect", "status 302"),
-        ("garbage", "not an answer of HTTP"),
+        ("garbage", "not an HTTP response"),
         ("short", "not a JSON object"),
         ("long", "closed before"),
         ("endless", "longer than 64 KiB"),
-        ("slow", "no answer in time"),
-        ("silent", "no answer in time"),
+        ("slow", "no answer before the timeout"),
+        ("silent", "no answer before the timeout"),
     ] {
         let watched = Watched::new();
         let watch = watched.served(&["--health-timeout", "300ms"]);

@@ -1,24 +1,23 @@
-//! Whoever knows what agents look like.
+//! The interface to the code that recognises agents.
 
 use ostler_model::AgentJudged;
 use ostler_model::ScreenText;
 
-/// Asked on a thread of its own: it may take its time, but not for ever.
+/// Called on a separate thread. It may be slow, but must return.
 pub trait Judge: Send + Sync {
-    /// The profile by which the program on a terminal is judged; `None` if it is no agent that is known.
+    /// The profile of the program on a terminal; `None` if the program is not a known agent.
     fn profile(&self, subject: AgentSubject<'_>) -> Option<String>;
 
-    /// What the screen says; `None` if there is no such profile any more. Of a program without a profile only a question
-    /// that is plain to see counts.
+    /// Judges the screen; `None` if the profile no longer exists. Without a profile, only an obvious question counts.
     fn judge(&self, profile: Option<&str>, screen: &ScreenText) -> Option<AgentJudged>;
 }
 
-/// What a run's terminal belongs to.
+/// The run that the terminal belongs to.
 pub struct AgentSubject<'a> {
-    /// What its unit declares.
+    /// The profile that its unit declares.
     pub agent: Option<&'a str>,
-    /// What it was started with.
+    /// The command that it was started with.
     pub argv: &'a [String],
-    /// The words of each of its processes, read when they are asked for.
+    /// The command line of each of its processes, read on demand.
     pub tree: &'a mut dyn FnMut() -> Vec<Vec<String>>,
 }

@@ -1,4 +1,4 @@
-//! What is known of agents, on the dispatcher's side.
+//! The dispatcher's side of agents: views, reports and nudges.
 
 use super::watch::{Order, Reply, Watched, cut};
 use crate::handle::{Ask, Handle};
@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// Longer words are cut.
+/// Longer texts are cut.
 const QUESTION_MOST: usize = 2_000;
 const SESSION_MOST: usize = 200;
 const PROMPT_MOST: usize = 32 << 10;
@@ -35,12 +35,12 @@ pub(crate) enum AgentAsk {
     },
 }
 
-/// Whoever reports is no process of that run, or the run is not live here.
+/// The reporting process does not belong to the run, or the run is not live here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotOfRun;
 
 impl Supervisor {
-    /// From here on the run's screen is judged, if it has one.
+    /// From now on, the run's screen is judged, if it has one.
     pub(crate) fn watch_screen(&mut self, run: RunId) {
         let Some(live) = self.live.get(&run) else { return };
         if live.output.draw_signal().is_none() {
@@ -72,7 +72,7 @@ impl Supervisor {
         self.screens.order(Order::Remove(run));
     }
 
-    /// What units declare of their agents may have changed.
+    /// Called when the declarations of agents may have changed.
     pub(crate) fn name_agents(&self) {
         for live in self.live.values().filter(|live| live.output.draw_signal().is_some()) {
             let (agent, argv) = self.named(live.run);
@@ -80,7 +80,7 @@ impl Supervisor {
         }
     }
 
-    /// Which agent it is said to be, and what it was started with.
+    /// The declared agent of the run, and its command.
     fn named(&self, run: RunId) -> (Option<String>, Vec<String>) {
         let record = self.world.record(run);
         let unit = record.and_then(|record| self.world.unit(record.unit.as_deref()?));
@@ -93,7 +93,7 @@ impl Supervisor {
         }
     }
 
-    /// Of a unit that should run and whose process has ended, if it is an agent by what it declares or by its command.
+    /// The view of a unit that should run and whose process has ended, if its declaration or command names an agent.
     pub(crate) fn dead_agent(&self, view: &UnitView) -> Option<AgentView> {
         if !matches!(view.state, UnitState::Backoff | UnitState::Error) || view.run_id.is_some() {
             return None;
@@ -103,12 +103,12 @@ impl Supervisor {
         let profile = self.screens.profile(spec.agent.as_deref(), &spec.argv)?;
         let ended = view.ends.last().map(|end| end.at_ms);
         let dead_since_ms = Some(ended.unwrap_or(view.since_ms));
-        let evidence = "its process has ended".to_owned();
+        let evidence = "its process has exited".to_owned();
         let since_ms = view.since_ms;
         Some(AgentView { profile, dead_since_ms, since_ms, evidence, ..AgentView::default() })
     }
 
-    /// What was seen since the last turn.
+    /// Handles the judgements since the last turn.
     pub(crate) fn take_screen_news(&mut self) {
         while let Ok(news) = self.screens.news.try_recv() {
             let rests = news.judged.as_ref().is_some_and(|j| j.state == AgentState::Idle);
@@ -120,14 +120,14 @@ impl Supervisor {
                 self.deliver_nudges(news.run);
             }
             if let Some(reply) = news.reply {
-                // Whoever is answered hears what it means.
+                // Reply after the judgement took effect.
                 self.turn();
                 let _ = reply.send(self.world.agent(news.run));
             }
         }
     }
 
-    /// Whether it may sleep. A screen that says nothing leaves that to its silence, or to who knows better.
+    /// Sets whether the unit may be suspended. An unknown state leaves that to the unit's silence, or to other reports.
     fn screen_says(&mut self, run: RunId, state: Option<AgentState>) {
         let idle = match state {
             None => return,
@@ -145,13 +145,13 @@ impl Supervisor {
         }
     }
 
-    /// It was idle before, or is from now on.
+    /// Since when the agent is idle: as before, or from now on.
     fn idle_since(&self, run: RunId) -> u64 {
         let view = self.world.agent(run).view.filter(|view| view.state == AgentState::Idle);
         view.map_or_else(ostler_os::wall_ms, |view| view.since_ms)
     }
 
-    /// What waits for an agent is typed when it comes to rest, by a process of its own as any other nudge.
+    /// Types queued nudges when the agent becomes idle, in a separate process like any other nudge.
     fn deliver_nudges(&mut self, run: RunId) {
         let under_way = self.delivering.get(&run);
         if under_way.is_some_and(|delivery| self.live.contains_key(delivery)) {
@@ -173,7 +173,7 @@ impl Supervisor {
         spec.backend = Backend::Pipe;
         spec.session_id = NUDGES_SESSION.to_owned();
         spec.unit = None;
-        // One at a time for each unit: the next one is asked for when it comes to rest again.
+        // One at a time for each unit: the next delivery starts when the agent becomes idle again.
         spec.scope_key = None;
         spec.limits = Limits { timeout_ms: Some(DELIVERY_MS), ..Limits::default() };
         spec.resources = Resources::default();
@@ -224,13 +224,13 @@ fn bounded(report: AgentReport) -> AgentReport {
 }
 
 impl Handle {
-    /// What is known of the agent on a run's terminal. With `fresh` its screen is looked at first.
+    /// The known state of the agent on a run's terminal. With `fresh`, its screen is judged first.
     pub async fn agent(&self, run: RunId, fresh: bool) -> AgentKnown {
         let ask = |reply| Ask::Agent(AgentAsk::Known { run, fresh, reply });
         self.ask(ask).await.unwrap_or_default()
     }
 
-    /// An agent's own word, if the process it comes from is of the run.
+    /// An agent's own report, accepted if the reporting process belongs to the run.
     pub async fn report(&self, run: RunId, pid: i32, report: AgentReport) -> Result<(), NotOfRun> {
         let ask = |reply| Ask::Agent(AgentAsk::Report { run, pid, report, reply });
         self.ask(ask).await.unwrap_or(Err(NotOfRun))

@@ -1,4 +1,4 @@
-//! Agents on terminals: their screens are judged when they come to rest, and they may report by themselves.
+//! Agents on terminals: a screen is judged when it stops changing, and an agent may report its own state.
 
 mod judge;
 mod known;

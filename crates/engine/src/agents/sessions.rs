@@ -1,4 +1,4 @@
-//! The sessions of agents: learned from whoever knows them, kept by unit, and named where a unit is resumed.
+//! The sessions (conversations) of agents: stored by unit, and inserted into `resume` when a unit is resumed.
 
 use crate::handle::{Ask, Handle};
 use crate::store::mail::NotKept;
@@ -9,19 +9,21 @@ use serde_json::json;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-/// How long the session of a unit that is no longer declared is kept: it may be declared again.
+/// How long the session of a withdrawn unit is kept: the unit may be declared again.
 const KEPT_MS: u64 = 90 * 24 * 60 * 60 * 1_000;
 
-/// Why a session is not remembered.
+/// Why a session is not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SessionRefused {
     #[error(
-        "{0:?} cannot be the id of a session: at most 200 letters, digits and - _ . : are one, and it begins with a letter or a digit"
+        "{0:?} is not a session id: use at most 200 letters, digits and - _ . :, beginning with a letter or digit"
     )]
     BadId(String),
-    #[error("no unit and no run of a unit is called {0:?}; `ostler ls` lists the units")]
+    #[error("no unit and no run of a unit is named {0:?}; run `ostler ls` to list units")]
     NoSuch(String),
-    #[error("run {run} is not the last run of {unit}, so its session is not that of {unit} now")]
+    #[error(
+        "run {run} is not the latest run of {unit}, so its session is not the current session of {unit}"
+    )]
     Older { run: RunId, unit: String },
     #[error(transparent)]
     NotKept(#[from] NotKept),
@@ -29,13 +31,13 @@ pub enum SessionRefused {
 
 pub(crate) type SessionReply = oneshot::Sender<Result<(), SessionRefused>>;
 
-/// What a unit that has run before is started with.
+/// The command with which a unit that has run before is started.
 pub(crate) enum Resumption<'a> {
-    /// Its command: there is nothing to resume.
+    /// The unit's command: there is nothing to resume.
     Command,
-    /// Its command, though it has `resume`: that names a session, and none is known.
+    /// The unit's command: `resume` names a session, but none is known.
     NoSession,
-    /// These words.
+    /// The words of `resume`.
     Resume(Vec<OsText>, Option<&'a AgentSession>),
 }
 
@@ -62,7 +64,7 @@ impl Supervisor {
         self.keep_session(&unit, session.clone()).map_err(NotKept::from)?;
         let (what, why) = match &session {
             Some(session) => (What::SessionLearned, session.id.as_str()),
-            None => (What::SessionForgotten, "somebody asked for it"),
+            None => (What::SessionForgotten, "requested"),
         };
         self.push_entry(run, what, why, json!({ "unit": unit }));
         Ok(())
@@ -81,7 +83,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// The unit that is meant, and the run of it that tells its session.
+    /// The unit that is meant, and the run whose session it is.
     fn session_of(&self, of: &str) -> Result<(String, Option<RunId>), SessionRefused> {
         if self.world.unit(of).is_some() {
             return Ok((of.to_owned(), self.world.unit_run(of)));
@@ -102,7 +104,7 @@ impl Supervisor {
         }
     }
 
-    /// What the unit is started with as this run.
+    /// The command with which this run of the unit is started.
     pub(crate) fn resumption(&self, unit: &str, run: RunId) -> Resumption<'_> {
         let Some(record) = self.world.unit(unit) else { return Resumption::Command };
         let Some(resume) = &record.spec.resume else { return Resumption::Command };
@@ -123,31 +125,33 @@ impl Supervisor {
         }
     }
 
-    /// The journal knows with what it was started.
+    /// Records in the journal which command was started.
     pub(crate) fn note_resumption(&mut self, unit: &str, run: RunId) {
         let (what, why) = match self.resumption(unit, run) {
             Resumption::Command => return,
             Resumption::NoSession => {
                 let why =
-                    "its resume names {session}, and no session of it is known: its command is run";
+                    "no session is known for {session} in resume: running its command instead";
                 (What::Degraded, why.to_owned())
             }
             Resumption::Resume(_, Some(session)) => {
                 (What::Resumed, format!("session {} of {}", session.id, session.program))
             }
-            Resumption::Resume(_, None) => (What::Resumed, "it has run before".to_owned()),
+            Resumption::Resume(_, None) => {
+                (What::Resumed, "resumed after an earlier run".to_owned())
+            }
         };
         self.run_entry(run, what, &why, json!({ "unit": unit }));
     }
 
-    /// Another program knows nothing of the sessions of the one before.
+    /// Another program does not know the sessions of the one before.
     pub(crate) fn forget_foreign_sessions(&mut self, declared: &[Declared]) {
         for Declared { spec, .. } in declared {
             let program = AgentSession::program_of(&spec.argv);
             let known = self.sessions.get(&spec.name);
             let Some(known) = known.filter(|known| known.program != program) else { continue };
-            let why = format!("its program is {program}, and was {}", known.program);
-            // If it cannot be written now, it is not used either: the program differs.
+            let why = format!("its program changed: now {program}, before {}", known.program);
+            // If this fails, the session is not used either, because the program differs.
             if self.keep_session(&spec.name, None).is_ok() {
                 self.entry(What::SessionForgotten, &why, json!({ "unit": spec.name }));
             }
@@ -166,7 +170,7 @@ impl Supervisor {
 }
 
 impl Handle {
-    /// Answers when it is on disk.
+    /// Replies after the change is on disk.
     pub async fn learn_session(
         &self,
         of: String,

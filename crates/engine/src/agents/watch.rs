@@ -1,9 +1,9 @@
-//! The thread that has screens judged. A screen is judged when nothing has been drawn for a moment, and now and then
-//! while something is drawn all the time. Whoever draws nothing is not looked at, and nobody wakes the thread.
+//! The thread that judges screens. A screen is judged when it has not changed for a moment, and every 2 s while it
+//! keeps changing. A screen without changes is not judged and does not wake the thread.
 //!
 //! ```text
-//!   drain: something was drawn ──► wait until it rests ──► judge ──► dispatcher, if it says something else than before
-//!            (once, until judged)     or 2 s have passed
+//!   output writer: screen changed ──► wait until it is still ──► judge ──► dispatcher, if the result differs
+//!            (once, until judged)            or 2 s have passed
 //! ```
 
 use super::judge::{AgentSubject, Judge};
@@ -18,13 +18,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// So long nothing is drawn on a screen that rests.
+/// A screen counts as still after this time without a change.
 const REST_MS: u64 = 300;
-/// So often one is judged that does not rest.
+/// How often a screen that keeps changing is judged.
 const FLOW_MS: u64 = 2_000;
-/// A look at a run's processes is good for so long.
+/// How long a list of a run's processes is reused.
 const TREE_MS: u64 = 2_000;
-/// What a profile says of a screen is for people to read.
+/// Limits of texts that people read.
 const QUESTION_MOST: usize = 2_000;
 const CHOICES_MOST: usize = 20;
 const EVIDENCE_MOST: usize = 500;
@@ -33,20 +33,20 @@ pub(super) type Reply = oneshot::Sender<AgentKnown>;
 
 pub(super) enum Order {
     Add(RunId, Box<Watched>),
-    /// Its unit is declared otherwise.
+    /// The unit's declaration changed.
     Name {
         run: RunId,
         agent: Option<String>,
         argv: Vec<String>,
     },
     Remove(RunId),
-    /// Something was drawn.
+    /// The screen changed.
     Drawn(RunId),
-    /// Somebody wants to know now.
+    /// A caller wants the state now.
     Look(RunId, Reply),
 }
 
-/// A screen says something else than before, or somebody asked.
+/// The judgement of a screen changed, or a caller asked for it.
 pub(super) struct News {
     pub(super) run: RunId,
     pub(super) judged: Option<AgentJudged>,
@@ -54,7 +54,7 @@ pub(super) struct News {
     pub(super) reply: Option<Reply>,
 }
 
-/// How the drain tells that something was drawn: one word until the screen has been judged.
+/// Signals that a screen changed: one message until the screen has been judged.
 #[derive(Debug, Default)]
 pub(crate) struct DrawSignal {
     is_reported: AtomicBool,
@@ -87,11 +87,11 @@ pub(super) struct Watched {
     pub(super) since_ms: Option<u64>,
     pub(super) due_ms: Option<u64>,
     pub(super) tree: Option<(u64, Vec<Vec<String>>)>,
-    /// `None` before the first look.
+    /// `None` before the first judgement.
     pub(super) last: Option<Option<AgentJudged>>,
 }
 
-/// The thread is made when the first run has a terminal.
+/// The thread starts with the first run that has a terminal.
 pub(crate) struct ScreenWatch {
     judge: Arc<dyn Judge>,
     dispatcher: Waker,
@@ -115,19 +115,19 @@ impl ScreenWatch {
         let _ = orders.send(Order::Add(run, Box::new(watched)));
         if let Some(draw_signal) = output.draw_signal() {
             let _ = draw_signal.orders.set((run, orders.clone()));
-            // What was drawn before the two knew of each other.
+            // Output that arrived before the signal was connected.
             if output.written() > 0 {
                 draw_signal.notify();
             }
         }
     }
 
-    /// By which profile a program that does not run would be judged.
+    /// The profile for a program that is not running.
     pub(super) fn profile(&self, agent: Option<&str>, argv: &[String]) -> Option<String> {
         self.judge.profile(AgentSubject { agent, argv, tree: &mut Vec::new })
     }
 
-    /// False if nobody will do it.
+    /// False if the thread does not run.
     pub(super) fn order(&self, order: Order) -> bool {
         self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok())
     }
@@ -232,19 +232,19 @@ impl Worker {
         let now_ms = ostler_os::mono_ms();
         (watched.since_ms, watched.due_ms) = (None, None);
         if let Some(draw_signal) = watched.output.draw_signal() {
-            // Before the look: what is drawn from here on is looked at again.
+            // Reset before the look, so that a later change triggers another look.
             draw_signal.is_reported.store(false, Ordering::Release);
         }
         let changed_mono_ms = watched.output.last_mono_ms().unwrap_or(now_ms);
         let (judged, looked_ms) = watched.judged(&*self.judge, now_ms);
         let judged = judged.map(shortened);
         if let Some(looked_ms) = looked_ms.filter(|looked_ms| *looked_ms < now_ms) {
-            // An agent may have begun or ended since its processes were looked at.
+            // An agent may have started or exited since its processes were listed.
             watched.since_ms = Some(now_ms);
             watched.due_ms = Some(looked_ms + TREE_MS);
         }
         let is_same = watched.last.as_ref().is_some_and(|last| says_same(last, &judged));
-        // A turn may be too short to be seen: one that comes to rest is told each time.
+        // A turn may be too short to be seen, so each change to idle is reported.
         let rests = judged.as_ref().is_some_and(|judged| judged.state == AgentState::Idle);
         if !is_same || rests || reply.is_some() {
             watched.last = Some(judged.clone());
@@ -267,7 +267,7 @@ impl Watched {
         }
     }
 
-    /// When it is to be judged instead, if it has not come to rest.
+    /// When to judge instead, if the screen keeps changing.
     fn moved_on(&self, now_ms: u64) -> Option<u64> {
         let since_ms = self.since_ms?;
         let rests_ms = self.output.last_mono_ms()? + REST_MS;
@@ -275,7 +275,7 @@ impl Watched {
         (due_ms > now_ms).then_some(due_ms)
     }
 
-    /// And when its processes were looked at, if it is told by them.
+    /// Also returns when the processes were listed, if the judgement depends on them.
     fn judged(&mut self, judge: &dyn Judge, now_ms: u64) -> (Option<AgentJudged>, Option<u64>) {
         let Self { agent, argv, subject, tree, output, .. } = self;
         let mut looked_ms = None;
@@ -293,7 +293,7 @@ impl Watched {
     }
 }
 
-/// What it is seen by may change all the time.
+/// Ignores the evidence, which may change all the time.
 fn says_same(one: &Option<AgentJudged>, other: &Option<AgentJudged>) -> bool {
     let meant = |judged: &AgentJudged| AgentJudged { evidence: String::new(), ..judged.clone() };
     one.as_ref().map(meant) == other.as_ref().map(meant)
@@ -317,7 +317,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     text.chars().take(most).collect()
 }
 
-/// The words of each process of a run.
+/// The command line of each process of a run.
 fn words_of(subject: &TreeSubject) -> Vec<Vec<String>> {
     let seen = look_at_trees(std::slice::from_ref(subject), Detail::Processes);
     let processes = seen.into_iter().flatten().flat_map(|tree| tree.processes);

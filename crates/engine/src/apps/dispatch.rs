@@ -1,4 +1,4 @@
-//! Units that talk back, on the dispatcher's side: who they are, what they are started with, what they are told.
+//! The dispatcher's side of units that report: their identity, their environment, and messages to them.
 
 use crate::apps::{AppNotice, AppReport, Refused};
 use crate::checks::prober::Order;
@@ -19,11 +19,11 @@ use std::sync::Arc;
 
 const HOME_VARIABLE: &str = "OSTLER_HOME";
 const NOTED_EVERY_MS: u64 = 10_000;
-/// What a language without 64-bit numbers can hold.
+/// The largest integer that languages without 64-bit integers represent exactly.
 const EXACT_BITS: u32 = 53;
 
 impl Supervisor {
-    /// What a unit needs to know to talk back, or to call us, in its environment.
+    /// The environment variables by which a unit can report, or call Ostler.
     pub(crate) fn ways_of(&self, spec: &UnitSpec, run: RunId) -> Vec<OsText> {
         let mut ways = Vec::new();
         let mut say =
@@ -42,7 +42,8 @@ impl Supervisor {
             }
             return ways;
         }
-        // What it calls is answered by us. A container has no way here, and who says another home means it.
+        // Ostler commands in the unit reach this supervisor. A container has no access, and an explicit OSTLER_HOME is
+        // kept.
         let is_home = |text: &OsText| text.0.starts_with(format!("{HOME_VARIABLE}=").as_bytes());
         let is_said = spec.env.contains_key(HOME_VARIABLE) || spec.inherited.iter().any(is_home);
         if spec.container.is_none() && !is_said {
@@ -57,8 +58,8 @@ impl Supervisor {
         ways
     }
 
-    /// From before it is started until it is over. After a supervisor before us the places are the same. One that nobody
-    /// could hear is an error: it would say that it is ready, and wait for ever.
+    /// The unit's reports, from before its start until its end. After a supervisor restart the sockets have the same
+    /// paths. A unit whose reports cannot be received is an error: it would report readiness and wait for ever.
     pub(crate) fn report_of(
         &mut self,
         unit: &str,
@@ -82,8 +83,9 @@ impl Supervisor {
         Ok(Some(report))
     }
 
-    /// As a supervisor before us left it, or a new one, which is held for whoever comes after us until the unit is ready:
-    /// one that sends a sign of life every second would fill it, and wait.
+    /// The notify socket: as an earlier supervisor left it, or a new one. The guardian holds it until the unit is
+    /// ready. After that it would fill up while no supervisor reads, and block a unit that sends a heartbeat every
+    /// second.
     fn word_of(&mut self, unit: &str, run: RunId) -> io::Result<UnixDatagram> {
         let path = self.home.word_of(unit);
         if let Some(held) = self.guardian_link.words.get(&run)
@@ -105,7 +107,7 @@ impl Supervisor {
         Ok(word)
     }
 
-    /// The caller must be of the run that was started for the app, or have what only that was given.
+    /// The caller must be a process of the app's run, or know its launch secret.
     pub(crate) fn register(&mut self, claim: &Claim) -> Result<Arc<AppReport>, Refused> {
         let running = self.apps.of_app(&claim.app);
         let has_secret = |report: &&Arc<AppReport>| {
@@ -121,11 +123,11 @@ impl Supervisor {
         let mut notes = Vec::new();
         let unit_of = |run| self.world.record(run).and_then(|record| record.unit.clone());
         if let Some((run, unit)) = own.and_then(|run| Some((run, unit_of(run)?))) {
-            let why = format!("it said that it is {:?}, which is another app", claim.app);
+            let why = format!("it claimed to be {:?}, which is another app", claim.app);
             notes.push((unit, run, why));
         }
         for report in &running {
-            let why = format!("process {} said that it is this app, and is not", claim.pid);
+            let why = format!("process {} claimed to be this app, but is not", claim.pid);
             notes.push((report.unit.clone(), report.run, why));
         }
         for (name, run, why) in notes {
@@ -135,10 +137,10 @@ impl Supervisor {
         Err(if running.is_empty() { Refused::NotRunning } else { Refused::Stranger })
     }
 
-    /// The run that a process belongs to, by the kernel's word.
+    /// The run that a process belongs to, according to the kernel.
     pub(crate) fn run_of_pid(&self, pid: i32) -> Option<RunId> {
         let relations = ostler_os::origin_of(pid)?;
-        // The stronger word first: who sits in a pane descends from the tmux server, which is a run of its own.
+        // The stronger evidence first: a process in a pane descends from the tmux server, which is a run of its own.
         let named =
             relations.boundary_name().and_then(|name| name.strip_prefix("run-")?.parse().ok());
         let is_inside = |live: &&LiveRun| {
@@ -146,7 +148,7 @@ impl Supervisor {
             boundary.is_some_and(|boundary| relations.is_in(&boundary))
         };
         let runs = || self.live.values();
-        // Mostly the boundary is called after its run; one that was let go has that of the run it came of.
+        // A cgroup is usually named after its run. A run that was split off another run keeps that run's cgroup.
         let inside = named.and_then(|run: RunId| {
             self.live.get(&run).filter(is_inside).or_else(|| runs().find(is_inside))
         });
@@ -165,7 +167,7 @@ impl Supervisor {
         found.or_else(|| runs().find(is_descended)).map(|live| live.run)
     }
 
-    /// What an app makes us say is said once in a while, and how often it would have been: nobody fills our journal.
+    /// Limits how often an app can add an entry to the journal; the next entry counts the omitted ones.
     pub(crate) fn note_app(&mut self, name: String, mut event: UnitEvent) {
         if let UnitEvent::Noted { what, why, .. } = &mut event
             && *what != What::AppRegistered
@@ -179,28 +181,28 @@ impl Supervisor {
             *at_ms = now_ms;
             let more = std::mem::take(more);
             if more > 0 {
-                let _ = write!(why, "; {more} more times since it was last told");
+                let _ = write!(why, "; {more} more times since the last entry");
             }
         }
         self.events.push_back(Event::Unit { name, event });
     }
 
-    /// An app that listens is asked over its socket; whether it was.
+    /// Asks a listening app to shut down, over its socket. Returns whether it was asked.
     pub(crate) fn ask_app_to_end(&mut self, run: RunId) -> bool {
         let Some(report) = self.apps.get(run).filter(|report| report.app.is_some()) else {
             return false;
         };
         let timeout_ms = self.world.record(run).map_or(0, |record| record.grace_ms);
-        let reason = "it is to end".to_owned();
+        let reason = "stop requested".to_owned();
         let is_reported = report.notify(AppNotice::Shutdown { timeout_ms, reason });
         if is_reported {
-            let why = format!("it has {timeout_ms} ms to clean up and exit");
+            let why = format!("the app has {timeout_ms} ms to clean up and exit");
             self.run_entry(run, What::AppToldToEnd, &why, json!({ "graceMs": timeout_ms }));
         }
         is_reported
     }
 
-    /// An app that runs on with another configuration is told it.
+    /// Sends a changed configuration to a running app.
     pub(crate) fn notify_config(&self, unit: &str, app: &AppSpec) {
         let run = self.world.unit_run(unit);
         if let Some(report) = run.and_then(|run| self.apps.get(run)) {
@@ -210,14 +212,14 @@ impl Supervisor {
     }
 }
 
-/// The same for the same configuration.
+/// Equal configurations have equal versions.
 pub fn config_version(config: &Value) -> u64 {
     stable_hash(config.to_string().as_bytes()) >> (u64::BITS - EXACT_BITS)
 }
 
-/// By the words of sd_notify.
+/// True if the unit reports with sd_notify.
 fn says_itself(spec: &UnitSpec) -> bool {
-    // A container's shim says when it runs.
+    // A container's shim reports for it.
     if spec.container.is_some() {
         return true;
     }

@@ -1,4 +1,4 @@
-//! Units that talk back: what they prove, what they say, and what they are told.
+//! Units that report to the supervisor: apps on the app socket, and programs that use sd_notify.
 
 pub(crate) mod dispatch;
 mod proof;

@@ -1,5 +1,5 @@
-//! What an app proves itself with. Both words follow from a key of the home and the run, so nothing has to be
-//! remembered for a supervisor that comes after a crash; and both are worth nothing once the run is over.
+//! The secrets by which an app proves its identity. Both are derived from the home's key and the run id, so that
+//! nothing needs to be stored for a later supervisor. Both are worthless once the run is over.
 
 use hmac::{Hmac, KeyInit, Mac};
 use ostler_model::RunId;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::io;
 use std::path::Path;
 
-/// A block of the hash.
+/// The block size of the hash.
 const KEY_BYTES: usize = 64;
 const MAC_BYTES: usize = 32;
 
@@ -17,12 +17,12 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// The home's own key; made with the first supervisor.
+    /// The home's key, created by the first supervisor.
     pub(crate) fn of(file: &Path) -> io::Result<Self> {
         match std::fs::read(file) {
             Ok(bytes) => match <[u8; KEY_BYTES]>::try_from(bytes) {
                 Ok(key) => Ok(Self { key }),
-                // Half a key is what a full disk leaves behind.
+                // A full disk leaves an incomplete key behind.
                 Err(_) => Self::renewed(file),
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::renewed(file),
@@ -36,12 +36,12 @@ impl Proof {
         Ok(Self { key })
     }
 
-    /// For a home that cannot be written: good until this supervisor ends.
+    /// For a home that cannot be written: valid until this supervisor ends.
     pub(crate) fn passing() -> io::Result<Self> {
         Ok(Self { key: ostler_os::random::<KEY_BYTES>()? })
     }
 
-    /// What an app is started with.
+    /// The secret with which an app is started.
     pub(crate) fn launch_secret(&self, run: RunId) -> String {
         hex(&self.mac("launch", run).finalize().into_bytes())
     }
@@ -50,12 +50,12 @@ impl Proof {
         is(self.mac("launch", run), secret)
     }
 
-    /// What an app gets for registering. It names the run, so that it is found again.
+    /// The token that an app gets at registration. It contains the run's id, so that the run can be found.
     pub fn token(&self, run: RunId) -> String {
         format!("{run}.{}", hex(&self.mac("token", run).finalize().into_bytes()))
     }
 
-    /// The run that this token is of.
+    /// The run that the token belongs to.
     pub fn run_of(&self, token: &str) -> Option<RunId> {
         let (run, proof) = token.split_once('.')?;
         let run = run.parse().ok()?;
@@ -70,7 +70,7 @@ impl Proof {
     }
 }
 
-/// In a time that does not tell how much of it was right.
+/// Compares in constant time.
 fn is(mac: Hmac<Sha256>, proof: &str) -> bool {
     unhex(proof).is_some_and(|bytes| mac.verify_slice(&bytes).is_ok())
 }

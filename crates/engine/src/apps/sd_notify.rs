@@ -1,4 +1,4 @@
-//! The words of sd_notify, for programs that speak those.
+//! The sd_notify protocol, for programs that use it.
 
 use super::AppReport;
 use crate::checks::prober::{NotifyFn, Probed};
@@ -10,11 +10,11 @@ use std::sync::Arc;
 use tokio::io::Interest;
 use tokio::net::UnixDatagram;
 
-/// A process that was found to be of the run, or not, is asked about again only after this time.
+/// How long the check whether a process belongs to the run is cached.
 const KNOWN_FOR_MS: u64 = 1_000;
 const NOTED_EVERY_MS: u64 = 10_000;
 
-/// What is known of a sender.
+/// A cached check of a sender.
 #[derive(Clone, Copy)]
 struct Known {
     pid: i32,
@@ -22,8 +22,8 @@ struct Known {
     until_ms: u64,
 }
 
-/// Hears a unit for as long as it lives: its own processes, by the kernel's word for who sent it. Every process of this
-/// user can write to the socket.
+/// Receives a unit's messages as long as it lives. Only messages from its own processes count, by the sender pid that
+/// the kernel reports: every process of this user can write to the socket.
 pub(crate) async fn receive(
     word: std::os::unix::net::UnixDatagram,
     report: Arc<AppReport>,
@@ -46,7 +46,7 @@ pub(crate) async fn receive(
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(_) => return,
         };
-        // Asked before the next datagram is taken: `systemd-notify` stays until we have taken its `BARRIER=1`.
+        // Checked before the next datagram is read: `systemd-notify` stays alive until its `BARRIER=1` is read.
         if !is_of_run(received.from, &report, &engine, &mut known).await {
             let now_ms = ostler_os::mono_ms();
             if noted_ms.is_none_or(|at| now_ms >= at + NOTED_EVERY_MS) {
@@ -83,11 +83,11 @@ fn refused(from: Option<i32>, report: &AppReport) -> Probed {
     let pid = from.unwrap_or(0);
     let why = match from {
         Some(pid) if ostler_os::fingerprint_of(pid).is_some() => {
-            format!("process {pid} wrote to its notify socket, and is not of its run")
+            format!("process {pid} wrote to the notify socket but does not belong to the run")
         }
         Some(_) | None => format!(
-            "process {pid} wrote to its notify socket and has ended: whose it was is not known. A program that only notifies \
-             must wait until it was heard, as systemd-notify does (BARRIER=1)"
+            "process {pid} wrote to the notify socket and exited before it could be identified; a short-lived notifier \
+             must wait until its message is read, as systemd-notify does (BARRIER=1)"
         ),
     };
     let evidence = json!({ "pid": pid });
@@ -110,7 +110,7 @@ fn take(line: &str, report: &AppReport) {
     }
 }
 
-/// As long as anything may take to end, it is not judged for its silence.
+/// A unit that is stopping is not judged by its heartbeat during this time.
 const STOPPING_MS: u64 = 60_000;
 
 #[cfg(test)]

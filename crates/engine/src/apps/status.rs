@@ -1,5 +1,5 @@
-//! What a live unit has said of itself. Beats come thousands a second and change nothing but a number here;
-//! what follows from their absence is judged elsewhere, on its own clock.
+//! What a live unit has reported. Heartbeats may arrive thousands of times a second and change only a number here;
+//! their absence is judged elsewhere, with a timer.
 
 use ostler_core::heartbeat::{BUSY_MOST_MS, Judgement, judge};
 use ostler_model::{HeartbeatSpec, RunId};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use tokio::sync::{Notify, mpsc};
 
-/// What an app is told.
+/// A message to an app.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AppNotice {
     Shutdown {
@@ -19,7 +19,7 @@ pub enum AppNotice {
         config: Value,
         version: u64,
     },
-    /// Another connection of it is the one that is told from now on.
+    /// Another connection of the app receives the messages from now on.
     Superseded,
 }
 
@@ -27,28 +27,28 @@ pub enum AppNotice {
 pub struct AppReport {
     pub run: RunId,
     pub unit: String,
-    /// Of an app; a program that speaks sd_notify has none.
+    /// The app's id; `None` for a program that uses sd_notify.
     pub app: Option<String>,
     pub heartbeat: Option<HeartbeatSpec>,
-    /// When, on the clock that nobody sets; 0 is never.
+    /// Times on the monotonic clock; 0 means never.
     registered_mono_ms: AtomicU64,
     ready: AtomicBool,
     beat_mono_ms: AtomicU64,
     beat_wall_ms: AtomicU64,
     busy_until_mono_ms: AtomicU64,
-    /// Until then it may take to become ready, whatever was declared.
+    /// Until then the unit may take to become ready, whatever was declared.
     extended_mono_ms: AtomicU64,
     status: Mutex<Option<Box<Value>>>,
-    /// What it does, in its own words.
+    /// The status text that the unit reported.
     said: Mutex<String>,
     said_wall_ms: AtomicU64,
     outbox: Mutex<Option<mpsc::UnboundedSender<AppNotice>>>,
-    /// What it could not be told because nobody listened.
+    /// A shutdown message that could not be delivered because no connection was listening.
     ending: Mutex<Option<AppNotice>>,
     changed: Notify,
 }
 
-/// The largest status of a heartbeat that is kept.
+/// The largest heartbeat status that is kept.
 const STATUS_MOST: usize = 4096;
 const SAID_MOST: usize = 200;
 
@@ -79,7 +79,7 @@ impl AppReport {
         }
     }
 
-    /// Whether it is the first time.
+    /// Returns whether this is the first registration.
     pub fn register(&self) -> bool {
         let now = ostler_os::mono_ms().max(1);
         let before = self.registered_mono_ms.swap(now, Ordering::AcqRel);
@@ -101,13 +101,13 @@ impl AppReport {
         self.ready.load(Ordering::Acquire)
     }
 
-    /// It lives. What it declared before is taken back, unless it says it again.
+    /// Records a heartbeat. An earlier `busy` ends, unless it is reported again.
     pub fn beat(&self, busy_for_ms: Option<u64>, status: Option<&Value>) {
         self.sign_of_life();
         let busy = busy_for_ms.map_or(0, |busy| ostler_os::mono_ms() + busy.min(BUSY_MOST_MS));
         let before = self.busy_until_mono_ms.swap(busy, Ordering::AcqRel);
         if busy < before {
-            // Whoever judges it waits for the end of what it declared.
+            // The judging task waits for the end of the busy time.
             self.changed.notify_waiters();
         }
         if let Some(status) = status {
@@ -116,7 +116,7 @@ impl AppReport {
         }
     }
 
-    /// From now on its beats count.
+    /// Heartbeats count from now on.
     pub(crate) fn begin(&self) {
         self.beat_mono_ms.store(ostler_os::mono_ms(), Ordering::Release);
     }
@@ -126,7 +126,7 @@ impl AppReport {
         self.beat_wall_ms.store(ostler_os::wall_ms(), Ordering::Release);
     }
 
-    /// It is going to end, or needs longer than usual: silence until then is no death.
+    /// The unit is stopping or needs longer than usual: its silence until then does not count.
     pub(crate) fn excuse(&self, for_ms: u64) {
         let until = ostler_os::mono_ms() + for_ms.min(BUSY_MOST_MS);
         self.busy_until_mono_ms.fetch_max(until, Ordering::AcqRel);
@@ -134,7 +134,7 @@ impl AppReport {
         self.changed.notify_waiters();
     }
 
-    /// It said that it is going to end within this time.
+    /// The app reported that it stops within this time.
     pub fn leaving(&self, within_ms: u64) {
         self.sign_of_life();
         self.excuse(within_ms);
@@ -160,7 +160,7 @@ impl AppReport {
         }
     }
 
-    /// When it began to say what it says.
+    /// When the current status text was first reported.
     pub(crate) fn said_at_ms(&self) -> u64 {
         self.said_wall_ms.load(Ordering::Acquire)
     }
@@ -174,9 +174,9 @@ impl AppReport {
         judge(spec, self.beat_mono_ms.load(Ordering::Acquire), busy, ostler_os::mono_ms())
     }
 
-    /// From now on it is told over this; whoever was before is told that.
+    /// Messages go to this connection from now on; the previous one gets `Superseded`.
     pub fn listen(&self, outbox: mpsc::UnboundedSender<AppNotice>) {
-        // What it missed while nobody listened.
+        // Deliver what was missed while no connection was listening.
         if let Some(description) = lock(&self.ending).clone() {
             let _ = outbox.send(description);
         }
@@ -186,7 +186,7 @@ impl AppReport {
         }
     }
 
-    /// This connection is over.
+    /// This connection is closed.
     pub fn unlisten(&self, outbox: &mpsc::UnboundedSender<AppNotice>) {
         let mut held = lock(&self.outbox);
         if held.as_ref().is_some_and(|held| held.same_channel(outbox)) {
@@ -194,7 +194,7 @@ impl AppReport {
         }
     }
 
-    /// Whether somebody listens.
+    /// Returns whether a connection received it.
     pub(crate) fn notify(&self, description: AppNotice) -> bool {
         if matches!(description, AppNotice::Shutdown { .. }) {
             *lock(&self.ending) = Some(description.clone());
@@ -202,7 +202,7 @@ impl AppReport {
         lock(&self.outbox).as_ref().is_some_and(|outbox| outbox.send(description).is_ok())
     }
 
-    /// Made before one looks, so that no change is missed.
+    /// Create this before checking the state, so that no change is missed.
     pub(crate) fn change(&self) -> tokio::sync::futures::Notified<'_> {
         self.changed.notified()
     }

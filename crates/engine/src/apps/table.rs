@@ -1,4 +1,4 @@
-//! Who of our live runs talks back.
+//! The live runs that report to the supervisor.
 
 use super::{AppReport, Proof};
 use ostler_model::RunId;
@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
-/// Why somebody is not the app that it says it is.
+/// Why a caller is not accepted as an app.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// No such app is running.
     NotRunning,
-    /// It is running, and the caller is neither of its processes nor has its secret.
+    /// The app is running, but the caller is neither one of its processes nor has its secret.
     Stranger,
 }
 
@@ -30,12 +30,12 @@ impl Apps {
         &self.proof
     }
 
-    /// Where apps are heard.
+    /// The path of the app socket.
     pub fn socket(&self) -> PathBuf {
         self.socket.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// Apps that are started from now on are told this place.
+    /// Sets the socket path for apps that start from now on.
     pub(crate) fn move_socket(&self, to: PathBuf) {
         *self.socket.write().unwrap_or_else(std::sync::PoisonError::into_inner) = to;
     }
@@ -56,7 +56,7 @@ impl Apps {
         self.read(|live| live.get(&run).cloned())
     }
 
-    /// Whoever has this token, if it is still live.
+    /// The live app with this token.
     pub fn by_token(&self, token: &str) -> Option<Arc<AppReport>> {
         self.get(self.proof.run_of(token)?)
     }

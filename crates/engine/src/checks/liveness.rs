@@ -1,4 +1,4 @@
-//! Waiting for what a unit says, and judging its silence.
+//! Waits for a unit's reports and judges its silence.
 
 use crate::apps::AppReport;
 use crate::checks::prober::Probed;
@@ -8,7 +8,7 @@ use ostler_model::HeartbeatSpec;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Each step has its own time and its own error.
+/// Each step has its own timeout and its own error.
 pub(crate) async fn until_ready(
     report: &AppReport,
     register_ms: Option<u64>,
@@ -18,20 +18,20 @@ pub(crate) async fn until_ready(
     if let Some(register_ms) = register_ms
         && !until(report, register_ms, |report| report.is_registered() || report.is_ready()).await
     {
-        let why = format!("it did not call app.register within {register_ms} ms");
+        let why = format!("app.register not called within {register_ms} ms");
         return UnitEvent::NotReady { run, why };
     }
     if until(report, ready_ms, AppReport::is_ready).await {
         return UnitEvent::Ready { run };
     }
     let why = match register_ms {
-        Some(_) => format!("it registered, and did not call app.ready within {ready_ms} ms"),
-        None => format!("not within {ready_ms} ms: it did not say READY=1"),
+        Some(_) => format!("registered, but app.ready not called within {ready_ms} ms"),
+        None => format!("READY=1 not received within {ready_ms} ms"),
     };
     UnitEvent::NotReady { run, why }
 }
 
-/// False if it is not so in time. A unit may ask for more.
+/// Returns false on timeout. The unit may extend the timeout.
 async fn until(report: &AppReport, most_ms: u64, is_so: impl Fn(&AppReport) -> bool) -> bool {
     let due = ostler_os::mono_ms().saturating_add(most_ms);
     loop {
@@ -47,7 +47,7 @@ async fn until(report: &AppReport, most_ms: u64, is_so: impl Fn(&AppReport) -> b
     }
 }
 
-/// Until it is dead to us. Who is silent and comes back is told to be well again.
+/// Watches heartbeats until the unit counts as dead. A unit that was silent and beats again is reported as well.
 pub(crate) async fn watch(
     report: &AppReport,
     spec: HeartbeatSpec,
@@ -55,7 +55,7 @@ pub(crate) async fn watch(
 ) {
     let run = report.run;
     let say = |event| notify(Probed { unit: report.unit.clone(), event });
-    // What came before is not held against it: it had a time of its own to become ready.
+    // Earlier silence does not count: readiness has its own timeout.
     report.begin();
     let mut check_error = false;
     loop {
@@ -81,12 +81,12 @@ pub(crate) async fn watch(
         }
         check_error = is_unhealthy;
         let left = until_ms.saturating_sub(ostler_os::mono_ms());
-        // While it ails, the next beat is to be seen when it comes.
+        // While the unit is unhealthy, the next heartbeat should be noticed at once.
         let left = if check_error { left.min(spec.interval_ms.max(1)) } else { left };
         let _ = timeout(Duration::from_millis(left.max(1)), change).await;
     }
 }
 
 fn silence(silent_ms: u64, timeout_ms: u64) -> String {
-    format!("no heartbeat for {silent_ms} ms, more than {timeout_ms} ms is not healthy")
+    format!("no heartbeat for {silent_ms} ms (timeout {timeout_ms} ms)")
 }

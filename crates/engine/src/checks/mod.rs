@@ -1,4 +1,4 @@
-//! Readiness and health checks, and what is concluded from a unit's silence.
+//! Readiness and health checks, and the judgement of missing heartbeats.
 
 pub(crate) mod http;
 pub(crate) mod liveness;

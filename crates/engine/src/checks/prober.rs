@@ -1,5 +1,5 @@
-//! The thread that asks units whether they are ready and healthy. Each check has its own clock; one that
-//! hangs is given up at its timeout and delays no other.
+//! The thread that checks whether units are ready and healthy. Each check has its own timer and timeout; a check that
+//! hangs delays no other.
 
 use crate::apps::{self, AppReport};
 use crate::checks::http::{get, get_healthy, post};
@@ -20,24 +20,24 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 
-/// Between two questions whether it is ready.
+/// The pause between two readiness checks.
 const READY_EVERY: Duration = Duration::from_millis(100);
-/// One question; an answer that got lost is asked for again.
+/// The time limit of one readiness check; a lost answer is requested again.
 const QUESTION_MOST: Duration = Duration::from_secs(5);
-/// So many failures of a check are noted one after the other, and from then on one each so often.
+/// This many failures of a check are recorded at once, and then one per `NOTE_EVERY_MS`.
 const NOTES_AT_ONCE: u64 = 20;
 const NOTE_EVERY_MS: u64 = 10_000;
 
-/// What a check needs to know of its unit.
+/// What a check needs to know about its unit.
 pub(crate) struct Subject {
     pub(crate) unit: String,
     pub(crate) run: RunId,
     pub(crate) output: Option<Arc<OutputState>>,
-    /// What it says itself, if it does.
+    /// The unit's own reports, if it sends any.
     pub(crate) report: Option<Arc<AppReport>>,
-    /// A run in the unit's own circumstances, for checks that are commands.
+    /// A run spec with the unit's environment, for checks that run a command.
     pub(crate) like: Box<RunSpec>,
-    /// What takes a command to where the unit is: into its container.
+    /// Words before the command that run it in the unit's container.
     pub(crate) before: Vec<OsText>,
 }
 
@@ -45,16 +45,16 @@ pub(crate) enum Order {
     Ready {
         subject: Subject,
         ready: ReadySpec,
-        /// Of an app: how long it has until it has registered.
+        /// For an app: the time limit for its registration.
         register_ms: Option<u64>,
     },
-    /// What it says by sd_notify.
+    /// Receives its sd_notify messages.
     Receive {
         run: RunId,
         word: std::os::unix::net::UnixDatagram,
         report: Arc<AppReport>,
     },
-    /// Its heartbeats are expected from now on.
+    /// Expects its heartbeats from now on.
     Liveness {
         report: Arc<AppReport>,
         heartbeat: HeartbeatSpec,
@@ -63,12 +63,12 @@ pub(crate) enum Order {
         subject: Subject,
         health: HealthSpec,
     },
-    /// Whether it is ready, asked for all its life.
+    /// A readiness check that runs as long as the unit.
     Readiness {
         subject: Subject,
         health: HealthSpec,
     },
-    /// Whether this command says that nobody is attached; idle since then, if so.
+    /// Runs a command that succeeds if no client is attached; then the unit is idle since `mono_ms`.
     Unattended {
         subject: Subject,
         argv: Vec<String>,
@@ -76,23 +76,23 @@ pub(crate) enum Order {
     },
     Forget(RunId),
     Post(Message),
-    /// These and no others are told, again and again, that all is well.
+    /// The complete list of URLs that get a regular request while all units are well.
     Deadmen(Vec<DeadmanSpec>),
 }
 
-/// Something that somebody is told.
+/// The content of a POST.
 pub(crate) struct Message {
     pub(crate) url: String,
     pub(crate) body: String,
 }
 
-/// What a check has found.
+/// The result of a check.
 pub(crate) struct Probed {
     pub(crate) unit: String,
     pub(crate) event: UnitEvent,
 }
 
-/// Its thread begins with the first check: who has none does not pay for it.
+/// Its thread starts with the first check.
 pub(crate) struct Prober {
     engine: Handle,
     notify: NotifyFn,
@@ -105,7 +105,7 @@ struct Begun {
 }
 
 impl Prober {
-    /// `tell` is called on the prober's thread and must not block.
+    /// `notify` is called on the prober's thread and must not block.
     pub(crate) fn new(engine: Handle, notify: impl Fn(Probed) + Send + Sync + 'static) -> Self {
         Self { engine, notify: Arc::new(notify), begun: None }
     }
@@ -120,7 +120,7 @@ impl Prober {
         Ok(())
     }
 
-    /// The run is over: nobody wants to know any more.
+    /// The run is over: stop its checks.
     pub(crate) fn forget(&self, run: RunId) {
         if let Some(begun) = &self.begun {
             let _ = begun.orders.send(Order::Forget(run));
@@ -254,7 +254,7 @@ async fn until_ready(
             }
         }
     };
-    // A delay is its own time.
+    // A delay has its own time.
     let is_delay = matches!(ready.check, Check::Delay(_));
     if is_delay {
         asked.await;
@@ -265,16 +265,16 @@ async fn until_ready(
         Err(_) => {
             let why = match ask(&ready.check, &subject, Duration::from_secs(1), engine).await {
                 Err(CheckFailure { why, .. }) => {
-                    format!("not within {} ms: {why}", ready.timeout_ms)
+                    format!("not ready within {} ms: {why}", ready.timeout_ms)
                 }
-                Ok(()) => format!("not within {} ms", ready.timeout_ms),
+                Ok(()) => format!("not ready within {} ms", ready.timeout_ms),
             };
             UnitEvent::NotReady { run, why }
         }
     }
 }
 
-/// Returns when it has failed so often in a row that it is not healthy any more.
+/// Returns after so many failures in a row that the unit counts as unhealthy.
 async fn until_unhealthy(
     subject: &Subject,
     health: &HealthSpec,
@@ -283,7 +283,7 @@ async fn until_unhealthy(
 ) -> String {
     let first = Instant::now() + Duration::from_millis(health.start_after_ms);
     let mut clock = interval_at(first, Duration::from_millis(health.interval_ms.max(1)));
-    // What takes longer than the time between two is not made up for.
+    // Checks missed because of a slow one are skipped.
     clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let most = Duration::from_millis(health.timeout_ms);
     let (mut failures, mut successes) = (0, 0);
@@ -294,25 +294,25 @@ async fn until_unhealthy(
             Ok(()) => {
                 successes += 1;
                 if failures > 0 && successes >= health.successes {
-                    notes.add(notify, What::CheckPassed, "it answered well", failures);
+                    notes.add(notify, What::CheckPassed, "check passed", failures);
                     failures = 0;
                 }
             }
-            // Nothing was learned of it.
+            // The check itself could not run: this says nothing about the unit.
             Err(CheckFailure { is_known: false, .. }) => {}
             Err(CheckFailure { why, .. }) => {
                 successes = 0;
                 failures += 1;
                 notes.add(notify, What::CheckFailed, &why, failures);
                 if failures >= health.failures {
-                    return format!("{failures} checks in a row failed, the last: {why}");
+                    return format!("{failures} checks in a row failed; last: {why}");
                 }
             }
         }
     }
 }
 
-/// Ready when it passes. Failing later is told, and nothing follows from it.
+/// The unit is ready when the check passes. Later failures are only reported.
 async fn stay_ready(
     subject: &Subject,
     health: &HealthSpec,
@@ -351,11 +351,11 @@ async fn stay_ready(
     }
 }
 
-/// What single checks found, for the journal; one that goes wrong again and again does not fill it.
+/// Records single checks in the journal, at a limited rate.
 struct Notes<'a> {
     subject: &'a Subject,
     most: u32,
-    /// On the clock that nobody sets: what is told costs its part of this.
+    /// A limit on the monotonic clock: each entry moves it by `NOTE_EVERY_MS`.
     spent_until_ms: u64,
 }
 
@@ -386,10 +386,10 @@ impl<'a> Notes<'a> {
     }
 }
 
-/// A check that did not say that all is well.
+/// A check that did not pass.
 struct CheckFailure {
     why: String,
-    /// False where the check could not even be made: then nothing is known.
+    /// False if the check could not be made: then nothing is known.
     is_known: bool,
 }
 
@@ -418,23 +418,23 @@ async fn ask(
                 .map(drop)
                 .map_err(|error| format!("{address}: {error}")),
             Check::Exec(argv) => return execute(argv, subject, most, engine).await,
-            Check::Line(_) => Err("no such line".to_owned()),
-            Check::Notify => Err("it did not say READY=1".to_owned()),
-            Check::App => Err("it did not call app.ready".to_owned()),
+            Check::Line(_) => Err("expected line not found in its output".to_owned()),
+            Check::Notify => Err("READY=1 not received".to_owned()),
+            Check::App => Err("app.ready not called".to_owned()),
             Check::Delay(_) => Ok(()),
         };
         known.map_err(CheckFailure::known)
     };
     match check {
-        // Its run has the limit, and is ended with all it started.
+        // The run has its own timeout and ends with all its processes.
         Check::Exec(_) => answer.await,
         _ => timeout(most, answer)
             .await
-            .unwrap_or_else(|_| Err(CheckFailure::known("no answer in time"))),
+            .unwrap_or_else(|_| Err(CheckFailure::known("no answer before the timeout"))),
     }
 }
 
-/// A run like any other, in the unit's own circumstances: owned, limited, ended completely.
+/// Runs the command as an ordinary run with the unit's environment and a timeout.
 async fn execute(
     argv: &[String],
     subject: &Subject,
@@ -445,14 +445,14 @@ async fn execute(
     let words = argv.iter().map(|word| OsText(word.clone().into_bytes()));
     spec.argv = subject.before.iter().cloned().chain(words).collect();
     spec.limits.timeout_ms = Some(most.as_millis() as u64);
-    // Nobody listens to what it says.
+    // The output of a check is not watched.
     spec.limits.no_output_timeout_ms = None;
     let name = argv.first().cloned().unwrap_or_default();
     let Some(record) = engine.check(spec).await else {
-        return Err(CheckFailure::unknown(format!("{name}: refused")));
+        return Err(CheckFailure::unknown(format!("{name}: the supervisor refused the run")));
     };
     match (&record.error, record.spawn_error_kind) {
-        // That the machine has no room for a check says nothing of the unit.
+        // Missing system resources for a check say nothing about the unit.
         (
             Some(error),
             Some(
@@ -469,17 +469,17 @@ async fn execute(
         return Err(CheckFailure::unknown(format!("{name}: the container engine does not answer")));
     }
     if result.timed_out {
-        return Err(CheckFailure::known(format!("{name}: not in time")));
+        return Err(CheckFailure::known(format!("{name}: timed out")));
     }
     match (result.exit_code, result.exit_signal) {
         (Some(0), _) => Ok(()),
         (Some(code), _) => Err(CheckFailure::known(format!("{name}: exit {code}"))),
         (None, Some(signal)) => Err(CheckFailure::known(format!("{name}: signal {signal}"))),
-        (None, None) => Err(CheckFailure::unknown(format!("{name}: how it ended is not known"))),
+        (None, None) => Err(CheckFailure::unknown(format!("{name}: exit status unknown"))),
     }
 }
 
-/// Five times at most, with longer and longer pauses.
+/// Tries five times at most, with growing pauses.
 async fn deliver(message: Message) {
     for pause_s in [1, 2, 4, 8, 0] {
         let sent = post(&message.url, &message.body);
@@ -490,7 +490,7 @@ async fn deliver(message: Message) {
     }
 }
 
-/// As long as no unit is in error, they hear from us; silence is the alarm.
+/// Sends regular messages as long as no unit is in `error`; their absence is the alarm.
 async fn keep_notifying(deadman: DeadmanSpec, engine: &Handle) {
     let every = Duration::from_millis(deadman.every_ms.max(100));
     loop {
@@ -515,7 +515,7 @@ async fn until_line(pattern: &str, output: Option<Arc<OutputState>>) {
                 if watch.add(&bytes) {
                     return;
                 }
-                // Other checks are on this thread too.
+                // Other checks run on this thread too.
                 tokio::task::yield_now().await;
             }
             Ok(Piece::Gap { to, .. }) => offset = to,

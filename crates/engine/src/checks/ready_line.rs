@@ -1,11 +1,11 @@
-//! Looks for a pattern in the lines of a stream. Each byte is looked at once, and a line without an end costs no
-//! more memory than a short one.
+//! Searches the lines of a stream for a pattern. Each byte is examined once, and a line without an end needs no more
+//! memory than a short one.
 
 use regex_automata::Input;
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 
-/// Where the automaton cannot be used, so much of a line is looked at at a time.
+/// Without the automaton, a line is searched in parts of this size.
 const LINE_MOST: usize = 64 << 10;
 
 pub(crate) struct LineWatch {
@@ -13,20 +13,20 @@ pub(crate) struct LineWatch {
     plain: Plain,
 }
 
-/// The pattern as an automaton that is fed byte by byte. It finds a match one byte after its end, or at the end
-/// of the line.
+/// The pattern as an automaton that is fed byte by byte. It finds a match one byte after its end, or at the end of the
+/// line.
 struct Exact {
     automaton: DFA,
     cache: Cache,
     state: LazyStateID,
 }
 
-/// Whole lines. Used for what the automaton gives up on: a Unicode word boundary next to a letter that is not
-/// ASCII, or a pattern that needs too many states.
+/// Searches whole lines. Used when the automaton gives up: at a Unicode word boundary next to a non-ASCII letter, or
+/// for a pattern that needs too many states.
 struct Plain {
     pattern: regex::bytes::Regex,
     line: Vec<u8>,
-    /// How much of the unfinished line was looked at.
+    /// How much of the unfinished line was searched.
     looked_at: usize,
 }
 
@@ -40,7 +40,7 @@ impl LineWatch {
         Some(Self { exact: Exact::new(pattern), plain })
     }
 
-    /// Takes what comes next. True if the pattern is in one of the lines, also in one that has not ended yet.
+    /// Adds bytes. True if the pattern matches one of the lines, also an unfinished one.
     pub(crate) fn add(&mut self, bytes: &[u8]) -> bool {
         let Some(exact) = &mut self.exact else { return self.plain.add(bytes) };
         match exact.add(bytes) {
@@ -57,7 +57,7 @@ impl Exact {
     fn new(pattern: &str) -> Option<Self> {
         let config = DFA::config()
             .unicode_word_boundary(true)
-            // Rather than throw states away while we hold one of them, it gives up.
+            // Give up rather than clear the cache, which would invalidate the state we hold.
             .minimum_cache_clear_count(Some(0));
         let automaton = DFA::builder()
             .configure(config)
@@ -119,7 +119,7 @@ impl Plain {
                 }
             }
         }
-        // Again only when it has doubled: so no byte is looked at more than a few times.
+        // Search again only after the line has doubled, so that no byte is searched more than a few times.
         if self.line.len() < 2 * self.looked_at || self.line.is_empty() {
             return false;
         }

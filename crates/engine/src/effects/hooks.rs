@@ -1,4 +1,4 @@
-//! Telling somebody outside: by a command of theirs, or a message to their address.
+//! Notification hooks: a command, or a POST to a URL.
 
 use crate::checks::prober::{Message, Order};
 use crate::supervisor::Supervisor;
@@ -6,7 +6,7 @@ use ostler_model::{Actor, Condition, DeadmanSpec, HookTarget, OsText, RunSpec};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// A command that tells somebody has this long.
+/// The time limit of a hook's command.
 const HOOK_MS: u64 = 30_000;
 
 impl Supervisor {
@@ -44,7 +44,7 @@ impl Supervisor {
         }
     }
 
-    /// Whoever wants to hear from us as long as all is well.
+    /// Updates the list of URLs that receive regular messages while all units are well.
     pub(crate) fn maintain_deadmen(&mut self) {
         let wanted: BTreeSet<DeadmanSpec> = self
             .world

@@ -166,7 +166,7 @@ impl Supervisor {
         let Some(record) = self.world.record(run) else { return };
         let (grace_ms, group) = (record.grace_ms, record.process_group_id);
         let signal = signal.name();
-        let why = format!("{signal}; it has {grace_ms} ms to end by itself");
+        let why = format!("{signal}; KILL follows after {grace_ms} ms");
         let evidence = json!({ "signal": signal, "graceMs": grace_ms, "processGroupId": group });
         self.run_entry(run, What::TermSent, &why, evidence);
     }

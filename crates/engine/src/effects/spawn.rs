@@ -1,4 +1,4 @@
-//! A run's first process: started, or taken over from the supervisor before us.
+//! A run's first process: started, or adopted from an earlier supervisor.
 
 use crate::backends;
 use crate::guardian_link::inheritance::End;
@@ -70,11 +70,11 @@ impl Supervisor {
             self.room.make(&run.to_string(), limits.as_deref())
         };
         if let Some(note) = self.world.record(run).and_then(|record| self.pane_note_of(record)) {
-            // Whoever sat there before is not this run's.
+            // A note in its place belongs to another run.
             let _ = std::fs::remove_file(&note);
             scope.sit_at(note);
         }
-        // Without a boundary of the kernel's it has a reaper of its own, and somebody holds what that knows.
+        // A run without a cgroup gets its own reaper. The guardian holds the reaper's note.
         let reaper = match scope.has_leaf() {
             true => None,
             false => ostler_os::new_reaper_note().ok().and_then(|note| {
@@ -127,7 +127,7 @@ impl Supervisor {
             let own = reaper.fingerprint();
             self.strays.reapers.insert(own.pid, own.start_time);
             scope.hold_by(reaper);
-            // Its parent is its reaper, not we.
+            // Its parent is its reaper, not the supervisor.
             live.is_watched_by_descriptor = true;
             let _ = self.poller.add(&launched.process, live.token, Interest::Readable);
         }
@@ -161,7 +161,7 @@ impl Supervisor {
         Ok(identity)
     }
 
-    /// Takes up a run that an earlier supervisor started: its process if it lives, its scope in any case.
+    /// Takes over a run that an earlier supervisor started: its process if it lives, its scope in any case.
     pub(crate) fn adopt(&mut self, record: &RunRecord) {
         let run = record.run_id;
         let token = self.new_token(run);
@@ -238,7 +238,7 @@ impl Supervisor {
         }
         self.watch_screen(run);
         if is_gone {
-            // It may have ended between the look and now; nobody else would tell.
+            // The process may have ended between the check and now, and nothing else would report it.
             let tree = self.survey(run);
             let live = self.live.get(&run);
             let reaper = live.and_then(|live| live.scope.as_ref()?.reaper());
@@ -249,11 +249,11 @@ impl Supervisor {
         }
     }
 
-    /// Its stdin, its output, its terminal, as somebody held them for us.
+    /// The run's standard input, output and terminal, as the guardian or systemd held them.
     fn take_ends(&mut self, run: RunId) -> (Vec<(End, Arc<OwnedFd>)>, Input) {
         let mut ends = Vec::new();
         let mut input = Input::Closed;
-        // What it said while nobody listened is in there.
+        // Contains what the run reported while no supervisor was listening.
         if let Some(word) = self.guardian_link.inheritance.take_end(run, End::Word) {
             self.guardian_link.words.insert(run, word);
         }
@@ -275,7 +275,7 @@ impl Supervisor {
         (ends, input)
     }
 
-    /// How much output one run may keep.
+    /// The limit for the output of one run.
     pub(crate) fn log_bytes(&self) -> u64 {
         self.settings.log_bytes.min(self.handle.output_total().most())
     }
@@ -299,7 +299,7 @@ impl Supervisor {
     }
 }
 
-/// Never more than we may give.
+/// Never more than the supervisor's own limit.
 fn descriptors_of(limit: Option<u64>, usual: Allocated) -> Allocated {
     match limit {
         Some(limit) => {
@@ -312,13 +312,13 @@ fn descriptors_of(limit: Option<u64>, usual: Allocated) -> Allocated {
 
 fn c_string(bytes: &[u8]) -> io::Result<CString> {
     CString::new(bytes)
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte in it"))
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "it contains a zero byte"))
 }
 
-/// What a terminal is where the caller does not say: ours is understood as this one.
+/// The default `TERM` of a pty: the emulator understands this terminal type.
 const TERMINAL: &str = "TERM=xterm-256color";
 
-/// What the spec names, and the run's own id. A program on a terminal of ours is told which one it is.
+/// The environment of the spec and the run's id. A program on a pty of the supervisor also gets `TERM`.
 fn environment_of(spec: &RunSpec, tag: &str) -> io::Result<Vec<CString>> {
     let own = format!("{}=", RunSpec::RUN_ID_VARIABLE);
     let mut environment = spec

@@ -1,4 +1,4 @@
-//! Our side of the guardian (or of systemd): what it is told, and what it holds for us.
+//! Messages to the guardian (or systemd), and the file descriptors it holds for the supervisor.
 
 use crate::guardian_link::inheritance::End;
 use ostler_model::RunId;
@@ -8,9 +8,9 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// How long the dispatcher waits for a guardian that does not keep up, before it goes on without.
+/// How long the dispatcher waits for a guardian that does not read, before it continues.
 const PATIENCE_MS: u64 = 50;
-/// While it does not keep up, it is tried again this often.
+/// How often sending is retried meanwhile.
 const RETRY_MS: u64 = 100;
 
 struct Message {
@@ -18,16 +18,16 @@ struct Message {
     descriptor: Option<OwnedFd>,
 }
 
-/// Tells whoever looks after us. Without anybody it is silent.
+/// Sends to the guardian or systemd. Without one, it does nothing.
 #[derive(Default)]
 pub(crate) struct FdStore {
     notifier: Option<Notifier>,
-    /// In their order, behind one that could not be sent yet.
+    /// Unsent messages in their order.
     waiting: VecDeque<Message>,
 }
 
 impl FdStore {
-    /// As `NOTIFY_SOCKET` says; the error is that of nobody being there.
+    /// Connects to the address in `NOTIFY_SOCKET`; fails if nothing listens there.
     pub(crate) fn open(address: &OsStr) -> std::io::Result<Self> {
         Ok(Self { notifier: Some(Notifier::open(address)?), waiting: VecDeque::new() })
     }
@@ -36,15 +36,15 @@ impl FdStore {
         self.notifier.is_some()
     }
 
-    /// Whether something is still to be sent.
+    /// When to retry, if messages are unsent.
     pub(crate) fn retry_in(&self) -> Option<u64> {
         (!self.waiting.is_empty()).then_some(RETRY_MS)
     }
 
-    /// It is safe there as soon as this returns, whatever happens to us, unless the other side does not
-    /// keep up.
+    /// Stores a file descriptor. It outlives the supervisor as soon as this returns, unless the receiver does not keep
+    /// up.
     pub(crate) fn keep(&mut self, name: &str, descriptor: impl AsFd) {
-        // Not polled: an ended process or a pipe without a writer is still worth keeping.
+        // `FDPOLL=0`: an exited process or a pipe without a writer is still worth keeping.
         self.send(format!("FDSTORE=1\nFDPOLL=0\nFDNAME={name}"), Some(descriptor.as_fd()));
     }
 
@@ -66,7 +66,7 @@ impl FdStore {
         self.send("WATCHDOG=1".to_owned(), None);
     }
 
-    /// It will take so long at most.
+    /// Stopping takes this long at most.
     pub(crate) fn report_stopping(&mut self, most_ms: u64) {
         self.send(format!("STOPPING=1\nEXTEND_TIMEOUT_USEC={}", most_ms * 1_000), None);
     }
@@ -95,7 +95,7 @@ impl FdStore {
         self.waiting.push_back(Message { text, descriptor });
     }
 
-    /// What could not be sent before.
+    /// Sends the messages that could not be sent before.
     pub(crate) fn send_waiting(&mut self) {
         let Some(notifier) = &self.notifier else { return };
         while let Some(message) = self.waiting.front() {

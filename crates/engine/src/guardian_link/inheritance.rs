@@ -1,4 +1,4 @@
-//! What a supervisor before us left for us with our guardian, or with systemd.
+//! The file descriptors that an earlier supervisor left with the guardian or systemd.
 
 use ostler_core::Gone;
 use ostler_model::RunId;
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// What a descriptor of a run is. Its letter ends the descriptor's name.
+/// The kind of a run's file descriptor. Its letter ends the descriptor's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Input,
@@ -15,11 +15,11 @@ pub(crate) enum End {
     Stderr,
     Terminal,
     Process,
-    /// Where it says of itself that it is ready.
+    /// The socket on which the run reports that it is ready.
     Word,
-    /// What it is to be started with, of one that waits for a place in its pool.
+    /// The spec of a run that waits for a place in its pool.
     Spec,
-    /// What its reaper knows of it.
+    /// The note of its reaper.
     Note,
 }
 
@@ -45,17 +45,17 @@ impl End {
 pub(crate) const LOCK: &str = "lock";
 pub(crate) const DOOR: &str = "control-socket";
 pub(crate) const APP_DOOR: &str = "app-socket";
-/// The files of those two, by which the next supervisor knows that nobody replaced them.
+/// The socket files of these two, by which the next supervisor checks that the sockets were not replaced.
 pub(crate) const DOOR_FILE: &str = "control-socket-file";
 pub(crate) const APP_DOOR_FILE: &str = "app-socket-file";
 pub(crate) const REAPED: &str = "reaped";
 pub(crate) const SPLICE: [&str; 3] = ["splice-out", "splice-in", "splice-note"];
 
-/// Everything by its name.
+/// All inherited descriptors by their names.
 #[derive(Default)]
 pub struct Inheritance {
     descriptors: HashMap<String, OwnedFd>,
-    /// There was a supervisor before us, and whoever keeps this for us saw it.
+    /// An earlier supervisor existed, and the holder of these descriptors saw it.
     is_of_another: bool,
 }
 
@@ -79,8 +79,8 @@ impl Inheritance {
             .any(|end| self.descriptors.contains_key(&end.name(run)))
     }
 
-    /// What became of a run whose process was never recorded. Its ends are handed over before its program begins, and its
-    /// process right after.
+    /// The fate of a run whose process was never recorded. Its pipes are stored before its program starts, its process
+    /// right after.
     pub(crate) fn fate_of(&self, run: RunId) -> Gone {
         if self.process(run).is_some() {
             Gone::BeforeItsProcess
@@ -95,19 +95,19 @@ impl Inheritance {
         self.descriptors.get(&End::Process.name(run))
     }
 
-    /// What the reaper of a run knows of it.
+    /// The note of the run's reaper.
     pub(crate) fn note(&self, run: RunId) -> Option<Arc<OwnedFd>> {
         let note = self.descriptors.get(&End::Note.name(run))?;
         note.try_clone().ok().map(Arc::new)
     }
 
-    /// The siphon with what was in it when its supervisor died, and the note of whose it is.
+    /// The splice pipe with the bytes that were in it when the supervisor died, and the note that names their run.
     pub(crate) fn take_splice(&mut self) -> Option<(SplicePipe, Note)> {
         let [out, inlet, note] = SPLICE.map(|name| self.take(name));
         Some((SplicePipe::held(out?, inlet?).ok()?, Note::held(note?)))
     }
 
-    /// Names nobody has asked for: of runs that are over.
+    /// The names that were not taken: their runs are over.
     pub(crate) fn rest(self) -> Vec<String> {
         self.descriptors.into_keys().collect()
     }

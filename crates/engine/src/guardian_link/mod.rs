@@ -1,5 +1,5 @@
-//! Nobody is alone: the supervisor gives signs of life to its guardian, hands it what must outlive us,
-//! and starts a new one if it dies. Under systemd, systemd is the guardian.
+//! The supervisor's link to its guardian: it sends heartbeats, stores file descriptors that must outlive the
+//! supervisor, and starts a new guardian if the old one dies. Under systemd, systemd is the guardian.
 
 pub(crate) mod fd_store;
 pub(crate) mod inheritance;
@@ -24,30 +24,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How soon a guardian that could not be started is tried again.
+/// The pause before starting a guardian is retried.
 const RETRY_MS: u64 = 1_000;
 
-/// Who looks after us, from the environment they gave us.
+/// The guardian or service manager, from the environment.
 #[derive(Clone, Debug, Default)]
 pub struct GuardianInfo {
     /// `NOTIFY_SOCKET`.
     pub address: Option<OsString>,
-    /// Our own guardian's pid; none under systemd.
+    /// The guardian's pid; `None` under systemd.
     pub guardian: Option<i32>,
-    /// They want a sign of life this often.
+    /// The interval in which a heartbeat is expected.
     pub watchdog_ms: Option<u64>,
-    /// Why the program that was to take our place did not.
+    /// Why the program of an upgrade was not used.
     pub went_back: Option<String>,
 }
 
-/// Signs of life: the whole of us has to be alive, not just the thread that says so.
+/// Sends heartbeats only if all threads are alive, not just the one that sends them.
 struct Watchdog {
     every_ms: u64,
     due: u64,
     liveness: u64,
 }
 
-/// The last pulse that each of the other threads has felt. Nobody is woken for it.
+/// The number of the last heartbeat that each of the other threads has seen. No thread is woken for it.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadHeartbeats {
     pub(crate) output_writer: AtomicU64,
@@ -57,18 +57,18 @@ pub(crate) struct ThreadHeartbeats {
 pub(crate) struct GuardianLink {
     pub(crate) fd_store: FdStore,
     pub(crate) inheritance: Inheritance,
-    /// Where runs say that they are ready: what they say while there is no supervisor is kept for the next.
+    /// The sockets on which runs report readiness. Reports sent while no supervisor runs are kept for the next.
     pub(crate) words: HashMap<RunId, OwnedFd>,
-    /// Ends that our guardian saw, by pid.
+    /// Exits that the guardian saw, by pid.
     ends: HashMap<i32, Ending>,
     reports: Option<OwnedFd>,
     guardian: Option<Process>,
     starting: Option<(i32, Background)>,
     retry_at: Option<u64>,
     watchdog: Option<Watchdog>,
-    /// What is held for us whatever runs.
+    /// Descriptors that are held whatever runs exist.
     permanent: Vec<(&'static str, Box<dyn AsFd>)>,
-    /// Whose bytes our predecessor left in the siphon.
+    /// The run whose bytes the earlier supervisor left in the splice pipe.
     leftover: Option<(RunId, crate::output::StreamKind)>,
 }
 
@@ -88,7 +88,7 @@ impl GuardianLink {
             words: HashMap::new(),
             ends,
             reports,
-            // It is our parent, or it is dead already and its number may be another's.
+            // The guardian is our parent. Otherwise it is dead, and its pid may belong to another process.
             guardian: guardian_info
                 .guardian
                 .and_then(|pid| ostler_os::fingerprint_of(pid).as_ref().and_then(Process::open))
@@ -105,24 +105,24 @@ impl GuardianLink {
         }
     }
 
-    /// Held for us from now on, and by every guardian to come.
+    /// Stores a descriptor with this guardian and every later one.
     pub(crate) fn keep_always(&mut self, name: &'static str, descriptor: impl AsFd + 'static) {
         self.fd_store.keep(name, &descriptor);
         self.permanent.push((name, Box::new(descriptor)));
     }
 
-    /// The same in place of what was held under this name.
+    /// The same, replacing the descriptor with this name.
     pub(crate) fn keep_instead(&mut self, name: &'static str, descriptor: impl AsFd + 'static) {
         self.fd_store.let_go(name);
         self.permanent.retain(|(known, _)| *known != name);
         self.keep_always(name, descriptor);
     }
 
-    /// The siphon that was left to us, or a new one.
+    /// The inherited splice pipe, or a new one.
     pub(crate) fn splice_pipe(&mut self) -> Option<(SplicePipe, Note)> {
         if let Some((splice_pipe, note)) = self.inheritance.take_splice() {
             self.leftover = left_over(&splice_pipe, &note);
-            // It is held already.
+            // The guardian holds it already.
             let [out, inlet] = splice_pipe.ends();
             self.permanent.push((SPLICE[0], Box::new(out)));
             self.permanent.push((SPLICE[1], Box::new(inlet)));
@@ -145,7 +145,7 @@ impl GuardianLink {
         self.leftover.map(|(run, _)| run)
     }
 
-    /// How a process ended that our guardian reaped.
+    /// How a process that the guardian reaped ended.
     pub(crate) fn end_of(&self, pid: i32) -> Option<Ending> {
         self.ends.get(&pid).copied()
     }
@@ -166,10 +166,10 @@ pub(crate) fn status_of(ending: Option<Ending>) -> ExitStatus {
 }
 
 impl Supervisor {
-    /// The door is open: whoever waits for us is told.
+    /// Reports that the control socket is open.
     pub fn report_ready(&mut self) {
         let live = self.live.len();
-        // Nobody goes back from here on.
+        // From here on, no rollback is possible.
         Registry::drop_copy(self.home.registry());
         self.guardian_link.fd_store.report_ready(&format!("{live} runs"));
         if let Some(watchdog) = &mut self.guardian_link.watchdog {
@@ -177,7 +177,7 @@ impl Supervisor {
         }
     }
 
-    /// That another program failed in our place, and what became of the registry.
+    /// Records that an upgrade failed, and what happened to the registry.
     pub(crate) fn note_way_back(&mut self, registry: Option<Rollback>) {
         let runs = match registry {
             Some(Rollback::Yes { runs }) => Some(runs),
@@ -187,9 +187,9 @@ impl Supervisor {
         if why.is_none() && runs.is_none() {
             return;
         }
-        let why = why.unwrap_or_else(|| "the program that was to take over failed".to_owned());
+        let why = why.unwrap_or_else(|| "the new program failed".to_owned());
         let why = match runs {
-            Some(_) => format!("{why}; the registry, which it had changed, is as it was before"),
+            Some(_) => format!("{why}; the registry was restored"),
             None => why,
         };
         self.entry(What::Rollback, &why, json!({ "runsTakenOver": runs }));
@@ -204,7 +204,7 @@ impl Supervisor {
         }
     }
 
-    /// One that was killed before we looked is as dead as one that is killed now.
+    /// A guardian that was killed before the supervisor looked is dead as well.
     pub(crate) fn miss_guardian(&mut self, pid: Option<i32>) {
         if pid.is_some() && self.guardian_link.guardian.is_none() {
             self.start_guardian();
@@ -218,7 +218,7 @@ impl Supervisor {
             self.guardian_link.retry_at = None;
             self.start_guardian();
         }
-        // Somewhat early if we are awake anyway: at rest it is the lease that wakes us.
+        // Sent a little early if we are awake anyway; at rest the lease timer wakes us.
         let is_due = |dog: &&mut Watchdog| now_ms.saturating_add(dog.every_ms / 4) >= dog.due;
         let Some(watchdog) = self.guardian_link.watchdog.as_mut().filter(is_due) else { return };
         watchdog.due = now_ms + watchdog.every_ms;
@@ -235,14 +235,14 @@ impl Supervisor {
     pub(crate) fn guardian_died(&mut self) {
         let Some(guardian) = self.guardian_link.guardian.take() else { return };
         self.poller.remove(&guardian);
-        // What was sent to it and not read is lost, and will be sent again.
+        // Messages that the guardian did not read are lost and sent again later.
         self.guardian_link.fd_store = FdStore::default();
         if let Some(reports) = self.guardian_link.reports.take() {
             self.poller.remove(&reports);
         }
         self.entry(
             What::GuardianLost,
-            "the guardian died; a new one is started",
+            "the guardian died; starting a new one",
             json!({ "pid": guardian.fingerprint().pid }),
         );
         self.start_guardian();
@@ -272,7 +272,7 @@ impl Supervisor {
         }
     }
 
-    /// The new guardian has something to say: that it is there, or nothing, if it is not.
+    /// The new guardian reports that it is ready, or exits.
     pub(crate) fn accept_new_guardian(&mut self) {
         let Some((pid, line)) = self.guardian_link.starting.take() else { return };
         self.poller.remove(&line);
@@ -291,7 +291,7 @@ impl Supervisor {
         if self.stopping {
             self.report_stopping();
         }
-        self.entry(What::GuardianStarted, "and holds all that is live", json!({ "pid": pid }));
+        self.entry(What::GuardianStarted, "holds all live runs", json!({ "pid": pid }));
     }
 
     fn hand_everything(&mut self) {
@@ -313,13 +313,12 @@ impl Supervisor {
         }
     }
 
-    /// Who is our guardian now, for `status`.
+    /// The guardian's pid, for `status`.
     pub(crate) fn guardian_pid(&self) -> Option<i32> {
         self.guardian_link.guardian.as_ref().map(|process| process.fingerprint().pid)
     }
 
-    /// Before the run is executed: from then on it does not depend on us.
-    /// Whether nobody needs to know of it after us.
+    /// True if the run needs no record after this supervisor. Such a run is not stored with the guardian.
     pub(crate) fn is_passing(&self, run: RunId) -> bool {
         self.live.get(&run).is_some_and(|live| live.is_passing)
     }
@@ -352,7 +351,7 @@ impl Supervisor {
         }
     }
 
-    /// What our guardian reaped in our stead: the first processes of runs we took up.
+    /// Handles exits that the guardian reaped: the first processes of adopted runs.
     pub(crate) fn take_reports(&mut self) {
         let Some(reports) = &self.guardian_link.reports else { return };
         for reaped in ostler_os::read_ends(reports) {
@@ -368,7 +367,7 @@ impl Supervisor {
         }
     }
 
-    /// The first process of a run we took up has ended.
+    /// The first process of an adopted run has exited.
     pub(crate) fn root_gone(&mut self, run: RunId) {
         let Some(live) = self.live.get_mut(&run).filter(|live| !live.root_gone) else { return };
         live.root_gone = true;
@@ -386,9 +385,9 @@ impl Supervisor {
         self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
     }
 
-    /// Descriptors of runs that are over, or that are not ours.
+    /// Releases the descriptors of runs that are over or not ours.
     pub(crate) fn let_go_rest(&mut self, others: &[RunId]) {
-        // The doors are asked for last of all, and somebody may stand before them.
+        // The sockets are taken last of all, because clients may be waiting on them.
         let inheritance = &mut self.guardian_link.inheritance;
         let mut take = |name: &str| Some((name.to_owned(), inheritance.take(name)?));
         let doors = [DOOR, DOOR_FILE, APP_DOOR, APP_DOOR_FILE];
@@ -406,8 +405,8 @@ impl Supervisor {
     }
 }
 
-/// By the note of its reaper, by its corpse, or by its descriptor. The reaper writes before it reaps: while it has not
-/// done so, it is waited for.
+/// How a process ended: from its reaper's note, from the zombie, or from its pidfd. The reaper writes its note before
+/// it reaps, so this waits while the note is missing.
 fn describe_end(process: &Process, reaper: Option<&RunReaper>) -> Option<Ending> {
     const LOOKS: u32 = 200;
     let pid = process.fingerprint().pid;
@@ -422,7 +421,7 @@ fn describe_end(process: &Process, reaper: Option<&RunReaper>) -> Option<Ending>
     None
 }
 
-/// The ends of a run as its output is read from.
+/// The descriptors from which a run's output is read.
 pub(crate) fn sources(ends: &[(End, Arc<OwnedFd>)]) -> Vec<Source> {
     ends.iter()
         .filter_map(|(end, descriptor)| match end {

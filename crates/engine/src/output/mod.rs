@@ -1,5 +1,5 @@
-//! One drain for pipe and PTY: descriptor → bounded chunks → segment files with an index, and an
-//! in-memory tail. Every viewer reads by offset, so a slow one never slows the run.
+//! One output writer for pipes and PTYs: descriptor → bounded chunks → segment files with an index, and an in-memory
+//! tail. Every viewer reads by offset, so a slow viewer never slows the run.
 
 mod open_logs;
 mod reader;

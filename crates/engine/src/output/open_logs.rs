@@ -1,5 +1,5 @@
-//! Writing one run's segments. Files are opened when there is something to write and only a few of
-//! them stay open: a run at rest holds no descriptor of its log.
+//! Writes the segments of one run. Files are opened on demand and only a few stay open: an idle run holds no descriptor
+//! of its log.
 
 use super::segment::{Mark, StreamKind, index_path, log_path, remove, segments};
 use std::fs::{self, File, OpenOptions};
@@ -7,7 +7,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-/// How many logs stay open.
+/// The number of logs that stay open.
 const OPEN_MOST: usize = 16;
 
 #[derive(Debug)]
@@ -15,12 +15,12 @@ pub(super) struct LogWriter {
     folder: PathBuf,
     segment_bytes: u64,
     most_bytes: u64,
-    /// Start offsets of the segments there are, oldest first; the last is written to.
+    /// Start offsets of the existing segments, oldest first; the last one is written to.
     starts: Vec<u64>,
     offset: u64,
     last_mark: Option<Mark>,
     files: Option<Files>,
-    /// Set while writing fails: where the gap began, and the last error told.
+    /// Where the gap began, while writing fails.
     gap_from: Option<u64>,
 }
 
@@ -30,16 +30,16 @@ struct Files {
     index: File,
 }
 
-/// What became of some bytes.
+/// The result of a write.
 #[derive(Debug)]
 pub(super) enum Written {
     Kept,
-    /// Nothing could be kept from this offset on; told once.
+    /// Nothing could be stored from this offset on; reported once.
     GapBegan {
         from: u64,
         error: io::Error,
     },
-    /// It is written again; the bytes between are lost.
+    /// Writing works again; the bytes in between are lost.
     GapEnded {
         from: u64,
         to: u64,
@@ -62,8 +62,8 @@ impl LogWriter {
         }
     }
 
-    /// Goes on with the segments that are there. `counted` is where its last writer believed to be: more
-    /// than is on disk, if the disk could not be written.
+    /// Continues the existing segments. `counted` is the offset that the last writer had reached. It is larger than the
+    /// log if the disk could not be written.
     pub(super) fn resumed(folder: PathBuf, most_bytes: u64, counted: u64) -> Self {
         let mut writer = Self::new(folder, most_bytes);
         let segments = segments(&writer.folder).unwrap_or_default();
@@ -74,7 +74,7 @@ impl LogWriter {
         writer
     }
 
-    /// What was appended last, from the log itself.
+    /// Reads the last appended bytes back from the log.
     pub(super) fn read_back(&self, bytes: &mut [u8]) -> bool {
         let (Some(files), Some(start)) = (&self.files, self.starts.last()) else { return false };
         let from = self.offset - start - bytes.len() as u64;
@@ -85,7 +85,7 @@ impl LogWriter {
         self.append_with(kind, bytes.len(), at_ms, |log| log.write_all(bytes))
     }
 
-    /// `put` writes exactly `length` bytes where the file stands, or fails.
+    /// `put` writes exactly `length` bytes at the file's position, or fails.
     pub(super) fn append_with(
         &mut self,
         kind: StreamKind,
@@ -103,7 +103,7 @@ impl LogWriter {
                 Written::GapEnded { from: gap, to: from }
             }
             (Err(error), None) => {
-                // Whatever was written of this chunk stays; the next try begins a new segment.
+                // The written part of this chunk stays; the next attempt begins a new segment.
                 let from = self.kept_until().unwrap_or(from);
                 self.drop_empty_segment(from);
                 self.gap_from = Some(from);
@@ -144,7 +144,7 @@ impl LogWriter {
         Some(self.starts.last()? + length)
     }
 
-    /// A segment that was begun for nothing does not stay behind.
+    /// Removes a segment that was begun but has no bytes.
     fn drop_empty_segment(&mut self, from: u64) {
         self.files = None;
         if self.starts.last() == Some(&from) {
@@ -157,8 +157,8 @@ impl LogWriter {
         self.files = None;
         fs::create_dir_all(&self.folder)?;
         let start = self.offset;
-        // A failed attempt at the same place left nothing worth keeping. It is removed, not cut: a file
-        // that was cut is written to the disk at once when it is closed (ext4).
+        // A failed attempt at this offset left nothing worth keeping. The file is removed, not truncated: ext4 writes a
+        // truncated file to the disk when it is closed.
         remove(&self.folder, start);
         self.files = Some(self.open(start)?);
         self.last_mark = None;
@@ -172,14 +172,14 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Removes the oldest segments, until there is no more than this; the one that is written to stays.
+    /// Removes the oldest segments until at most `keeps` bytes are left; the current segment stays.
     pub(super) fn trim(&mut self, keeps: u64) {
         while self.starts.len() > 1 && self.offset - self.starts[0] > keeps {
             remove(&self.folder, self.starts.remove(0));
         }
     }
 
-    /// Not in append mode, which would forbid moving pages into it; we are its only writer.
+    /// Not in append mode, which forbids `splice` into the file. There is only one writer.
     fn open(&self, start: u64) -> io::Result<Files> {
         let open = |path: PathBuf| {
             let mut file = OpenOptions::new()
@@ -203,14 +203,14 @@ impl LogWriter {
     }
 }
 
-/// Keeps the number of open logs small: the longest unused is closed.
+/// Limits the number of open logs: the least recently used one is closed.
 #[derive(Debug, Default)]
 pub(super) struct OpenLogs {
     recent: Vec<u64>,
 }
 
 impl OpenLogs {
-    /// `log` is about to be written to; returns the one to close for it, if any.
+    /// Call before writing to `log`. Returns the log to close, if any.
     pub(super) fn use_log(&mut self, log: u64) -> Option<u64> {
         if self.recent.last() == Some(&log) {
             return None;

@@ -1,4 +1,4 @@
-//! Reading a run's output by offset, whether it is still being written or long ended.
+//! Reads a run's output by offset, while the run writes or after it ended.
 
 use super::segment::{Mark, StreamKind, log_path, read_marks, segments};
 use super::state::OutputState;
@@ -17,7 +17,7 @@ pub enum Piece {
         at_ms: Option<u64>,
         bytes: Vec<u8>,
     },
-    /// These are not kept (any more).
+    /// These bytes are not stored, or no longer.
     Gap {
         from: u64,
         to: u64,
@@ -40,7 +40,7 @@ struct OpenSegment {
     marks: Vec<Mark>,
 }
 
-/// One is in memory for each viewer that does not read.
+/// The memory that one slow viewer holds.
 const PIECE_MOST: usize = 64 << 10;
 
 impl LogReader {
@@ -48,7 +48,7 @@ impl LogReader {
         Self { folder: state.folder().to_owned(), state, open: None }
     }
 
-    /// The offset behind the last byte.
+    /// The offset after the last byte.
     pub fn end(&self) -> io::Result<u64> {
         let on_disk = segments(&self.folder)?.last().map_or(0, |(start, length)| start + length);
         Ok(on_disk.max(self.state.written()))
@@ -62,7 +62,7 @@ impl LogReader {
         if let Some(piece) = self.read_open_segment(offset)? {
             return Ok(piece);
         }
-        // Asked before the look at the disk: what is counted as written is there by then.
+        // Read before the disk: all counted bytes are on disk by then.
         let written = self.state.written();
         let segments = segments(&self.folder)?;
         let end = segments.last().map_or(0, |(start, length)| start + length).max(written);
@@ -79,7 +79,7 @@ impl LogReader {
         if offset >= end {
             return Ok(Piece::CaughtUp);
         }
-        // Not on disk: what comes next that is, or is in memory?
+        // Not on disk: find the next bytes that are on disk or in memory.
         let next = segments.iter().map(|(start, _)| *start).find(|start| *start > offset);
         let to = next.unwrap_or_else(|| self.state.tail_begin().max(offset + 1)).min(end);
         Ok(Piece::Gap { from: offset, to })
@@ -108,7 +108,7 @@ impl LogReader {
             return Ok(None);
         }
         bytes.truncate(length);
-        // The index is written before the bytes it is about: what we just read is covered by now.
+        // The index is written before its bytes, so it covers what was just read.
         let end = offset + length as u64;
         if open.marks.last().is_none_or(|last| last.offset < end) {
             open.marks = read_marks(folder, open.start)?;
@@ -124,7 +124,7 @@ impl LogReader {
         Ok(Some(Piece::Bytes { offset, is_stderr: kind == StreamKind::Stderr, at_ms, bytes }))
     }
 
-    /// Where the last `lines` lines begin.
+    /// The offset where the last `lines` lines begin.
     pub fn lines_before_end(&mut self, lines: u64) -> io::Result<u64> {
         let end = self.end()?;
         let mut begin =
@@ -133,7 +133,7 @@ impl LogReader {
         if lines == 0 {
             return Ok(end);
         }
-        // Counted backward in windows, so that the last ten lines of a gigabyte cost a few reads.
+        // Counts backwards in windows, so that the last ten lines of a gigabyte need only a few reads.
         const WINDOW: u64 = 64 << 10;
         let mut found = 0;
         let mut until = end;
@@ -155,7 +155,7 @@ impl LogReader {
         Ok(begin)
     }
 
-    /// Bytes of a range; what is in a gap reads as nothing but keeps its place.
+    /// The bytes of a range; a gap reads as zero bytes.
     fn collect(&mut self, from: u64, until: u64) -> io::Result<Vec<u8>> {
         let mut collected = vec![0u8; (until - from) as usize];
         let mut offset = from;
@@ -174,7 +174,7 @@ impl LogReader {
         Ok(collected)
     }
 
-    /// Where what was written at or after this time begins.
+    /// The offset of the first output at or after this time.
     pub fn since(&mut self, at_ms: u64) -> io::Result<u64> {
         for (start, _) in segments(&self.folder)? {
             if let Some(mark) =
@@ -192,7 +192,7 @@ mod tests {
     use super::super::open_logs::{LogWriter, Written};
     use super::*;
 
-    /// Writes and remembers as the drain does.
+    /// Writes and counts as the output writer does.
     struct Log {
         _folder: tempfile::TempDir,
         state: Arc<OutputState>,
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// R12: bytes are exact and streams are told apart, from memory and from disk.
+    /// R12: bytes are exact and streams are separate, from memory and from disk.
     #[test]
     fn streams_are_told_apart_and_bytes_are_exact() {
         let mut log = Log::new(1 << 20);
@@ -300,7 +300,7 @@ mod tests {
         let mut log = Log::new(1 << 20);
         log.add(StreamKind::Stdout, b"before\n", 1);
         let folder = log.state.folder().to_owned();
-        // A file where the folder was: nothing can be opened in it.
+        // A file in place of the folder: nothing can be opened in it.
         log.writer = {
             let aside = folder.with_extension("aside");
             std::fs::rename(&folder, &aside).expect("moved");

@@ -1,4 +1,4 @@
-//! What a person would see on a run's terminal, and how much of its output is drawn.
+//! A run's terminal screen, and how much of the run's output is drawn on it.
 
 use ostler_model::ScreenText;
 use ostler_model::TerminalSize;
@@ -10,9 +10,9 @@ use std::path::PathBuf;
 pub(crate) struct Screen {
     emulator: Emulator,
     offset: u64,
-    /// Whose size it has, where that is not ours to set.
+    /// The pane whose size the screen follows, if the size is not ours to set.
     pane_slot: Option<Seat>,
-    /// Of a run we took up: nothing is drawn before somebody looks.
+    /// An adopted run's screen is not drawn before it is needed.
     is_undrawn: bool,
 }
 
@@ -21,7 +21,7 @@ impl Screen {
         Self { emulator: Emulator::new(size), offset: 0, pane_slot: None, is_undrawn: false }
     }
 
-    /// Of a run in a session of tmux: whoever attaches there changes its size. The note tells who sits at it.
+    /// For a run in a tmux session: attached clients change its size. The note names its terminal.
     pub(crate) fn pane_program(self, note: PathBuf) -> Self {
         Self { pane_slot: Some(Seat { note, terminal: None }), ..self }
     }
@@ -34,13 +34,13 @@ impl Screen {
         self.is_undrawn
     }
 
-    /// Some output did not come by here; it is on disk.
+    /// Some output was not drawn; it is only on disk.
     pub(super) fn lose(&mut self) {
         self.emulator = Emulator::new(self.emulator.size());
         self.is_undrawn = true;
     }
 
-    /// The size of its terminal may have changed since the last look.
+    /// Follows the terminal's size, which may have changed since the last look.
     pub(super) fn follow_size(&mut self) {
         if let Some(size) = self.pane_slot.as_mut().and_then(Seat::size).map(TerminalSize::clamped)
             && size != self.emulator.size()
@@ -49,7 +49,7 @@ impl Screen {
         }
     }
 
-    /// From the last that is known.
+    /// Draws from the last known output.
     pub(super) fn draw(&mut self, bytes: &[u8], end: u64) {
         self.is_undrawn = false;
         self.process(bytes, end);
@@ -68,7 +68,7 @@ impl Screen {
         (self.emulator.picture(), self.offset)
     }
 
-    /// The same as text.
+    /// The screen as text.
     pub(super) fn text(&self) -> ScreenText {
         self.emulator.text()
     }
@@ -82,7 +82,7 @@ impl Screen {
     }
 }
 
-/// A terminal of which another program holds the other side.
+/// A terminal whose other side belongs to another program.
 #[derive(Debug)]
 struct Seat {
     note: PathBuf,

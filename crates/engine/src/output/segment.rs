@@ -1,8 +1,8 @@
 //! The layout of a run's log on disk.
 //!
-//! A folder of segments, each named after the offset of its first byte: `<offset>.log` is raw bytes,
-//! `<offset>.idx` says from which offset on which stream wrote, and when. A segment is contiguous; a
-//! range that belongs to no segment is a gap (dropped by rotation, or never written).
+//! A log is a folder of segments, each named after the offset of its first byte. `<offset>.log` holds raw bytes;
+//! `<offset>.idx` records from which offset on which stream wrote, and when. A segment is contiguous. A range that
+//! belongs to no segment is a gap: dropped by rotation, or never written.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ pub(crate) enum StreamKind {
     Stderr = 1,
 }
 
-/// From `offset` on, this stream, at this time.
+/// From `offset` on, the bytes are from this stream and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) offset: u64,
@@ -25,7 +25,7 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// A mark at least this often, so that `--since` is exact enough.
+    /// A mark is written at least this often, so that `--since` is exact enough.
     const EVERY_MS: u64 = 100;
 
     pub(super) fn is_needed_after(&self, last: &Mark) -> bool {
@@ -59,13 +59,13 @@ pub(super) fn index_path(folder: &Path, start: u64) -> PathBuf {
     folder.join(format!("{start:020}.idx"))
 }
 
-/// Where the log ends that is on disk.
+/// The end of the log on disk.
 pub(crate) fn end_on_disk(folder: &Path) -> u64 {
     let segments = segments(folder).unwrap_or_default();
     segments.last().map_or(0, |(start, length)| start + length)
 }
 
-/// What is on disk of this range and of one stream, as far as it is there.
+/// The bytes of one stream in a range, as far as they are on disk.
 pub(super) fn read_range(folder: &Path, from: u64, to: u64, kind: StreamKind) -> Vec<u8> {
     let mut all = Vec::new();
     for (start, length) in segments(folder).unwrap_or_default() {
@@ -101,7 +101,7 @@ pub(super) fn read_marks(folder: &Path, start: u64) -> io::Result<Vec<Mark>> {
     }
 }
 
-/// The segments there are, oldest first, with their lengths.
+/// The existing segments with their lengths, oldest first.
 pub(super) fn segments(folder: &Path) -> io::Result<Vec<(u64, u64)>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -118,7 +118,7 @@ pub(super) fn segments(folder: &Path) -> io::Result<Vec<(u64, u64)>> {
         else {
             continue;
         };
-        // One that rotation removes under our eyes is simply not there.
+        // Skip a segment that rotation removes meanwhile.
         if let Ok(metadata) = entry.metadata() {
             segments.push((start, metadata.len()));
         }

@@ -1,4 +1,4 @@
-//! The siphon between runs and logs, with a note of whose bytes are in it.
+//! The splice pipe between runs and logs, with a note of which run its bytes belong to.
 
 use super::segment::StreamKind;
 use ostler_model::RunId;
@@ -17,7 +17,7 @@ impl OutputSplice {
         Self { splice_pipe, note, noted: None }
     }
 
-    /// The note comes first: bytes are never in the siphon without it.
+    /// Writes the note first: the pipe never holds bytes without it.
     pub(super) fn take(
         &mut self,
         run: RunId,
@@ -36,7 +36,7 @@ impl OutputSplice {
     }
 }
 
-/// Whose bytes are in a siphon that was left to us.
+/// The run whose bytes are in an inherited splice pipe.
 pub(crate) fn left_over(splice_pipe: &SplicePipe, note: &Note) -> Option<(RunId, StreamKind)> {
     let mut text = [0; 17];
     if splice_pipe.held_bytes() == 0 || note.read(&mut text).is_err() {

@@ -1,4 +1,4 @@
-//! What is known of a run's output at this moment, shared between the drain and everyone else.
+//! The current state of a run's output, shared by the output writer and all readers.
 
 use super::screen::Screen;
 use super::segment::{Mark, StreamKind, end_on_disk, read_range};
@@ -10,25 +10,25 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
-/// How much of the newest output is kept in memory, a run.
+/// Bytes of the newest output kept in memory per run.
 const TAIL_MOST: usize = 4096;
-/// How much of the log a picture is drawn from that nobody has kept.
+/// Bytes of the log from which a screen is drawn after the supervisor restarted.
 const REDRAWN_MOST: u64 = 256 << 10;
 
 #[derive(Debug)]
 pub struct OutputState {
     folder: PathBuf,
-    /// The offset behind the last byte that was drained.
+    /// The offset after the last byte that was read.
     written: AtomicU64,
     last_mono_ms: AtomicU64,
     last_wall_ms: AtomicU64,
     ended: AtomicBool,
     tail: Mutex<Tail>,
-    /// Boxed: few runs have one.
+    /// Boxed, because few runs have one.
     screen: Option<Box<Mutex<Screen>>>,
-    /// Who is told that something was drawn on it.
+    /// Signals that the screen changed.
     draw_signal: Option<Box<DrawSignal>>,
-    /// Told after every change, if anyone waits for one.
+    /// Notified after every change, if a reader waits for one.
     changed: Notify,
     waiting: AtomicUsize,
 }
@@ -36,7 +36,7 @@ pub struct OutputState {
 #[derive(Debug, Default)]
 struct Tail {
     bytes: VecDeque<u8>,
-    /// From this offset on, this stream, at this time; as in the index on disk.
+    /// From this offset on, this stream and time; as in the index on disk.
     marks: VecDeque<Mark>,
 }
 
@@ -56,7 +56,8 @@ impl OutputState {
         }
     }
 
-    /// Of a run that is taken up: what is on disk counts. Its silence begins anew, because nobody listened.
+    /// The state of an adopted run, from the log on disk. The no-output timer starts again, because no supervisor was
+    /// listening.
     pub(crate) fn resumed(
         folder: PathBuf,
         written: u64,
@@ -69,8 +70,8 @@ impl OutputState {
         state
     }
 
-    /// Of a run whose output nobody drains any more: what is on disk is all there is. The record's count is
-    /// only as new as the last save of the record; a supervisor that was killed after it has written more.
+    /// The state of a run that has ended, from the log on disk. The record's count may be too low: it is only as new as
+    /// the last save of the record.
     pub fn of_ended(folder: PathBuf, output_bytes: u64) -> Self {
         let written = end_on_disk(&folder).max(output_bytes);
         let state = Self::new(folder, None);
@@ -117,14 +118,14 @@ impl OutputState {
             while tail.marks.len() > 1 && tail.marks[1].offset <= begin {
                 tail.marks.pop_front();
             }
-            // Beside a terminal, what is on stderr is our own shim's.
+            // With a terminal, standard error is the output of Ostler's own shim.
             if let Some(screen) = self.screen.as_ref().filter(|_| kind == StreamKind::Stdout) {
                 screen
                     .lock()
                     .unwrap_or_else(std::sync::PoisonError::into_inner)
                     .process(bytes, end);
             }
-            // Inside the lock: the tail's offsets are counted back from here.
+            // Stored inside the lock: the tail's offsets are counted back from here.
             self.written.store(end, Ordering::Release);
         }
         self.last_mono_ms.store(mono_ms, Ordering::Release);
@@ -132,7 +133,7 @@ impl OutputState {
         self.notify();
     }
 
-    /// So much went by without passing through our memory; it is on disk.
+    /// Counts output that went to the disk without passing through memory.
     pub(crate) fn pass(&self, length: u64, mono_ms: u64, wall_ms: u64) {
         {
             let mut tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -153,7 +154,7 @@ impl OutputState {
         self.notify();
     }
 
-    /// Of a run with a screen.
+    /// `Some` for a run with a screen.
     pub(crate) fn draw_signal(&self) -> Option<&DrawSignal> {
         self.draw_signal.as_deref()
     }
@@ -167,12 +168,12 @@ impl OutputState {
         }
     }
 
-    /// Waits until there is more than `offset`, or there will be no more.
+    /// Waits until output exists after `offset`, or the output has ended.
     pub async fn more_than(&self, offset: u64) {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let _left = Leave(&self.waiting);
         loop {
-            // Registered before looking, so that a change between the two is not missed.
+            // Registered before the check, so that no change is missed in between.
             let mut notified = std::pin::pin!(self.changed.notified());
             notified.as_mut().enable();
             if self.written() > offset || self.is_ended() {
@@ -182,7 +183,7 @@ impl OutputState {
         }
     }
 
-    /// From memory, if it is still there: the bytes from `offset` on, all of one stream and time.
+    /// The bytes from `offset` on, all of one stream and time, if they are still in memory.
     pub(super) fn read_tail(&self, offset: u64) -> Option<(Mark, Vec<u8>)> {
         let tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let end = self.written();
@@ -197,7 +198,7 @@ impl OutputState {
         Some((mark, tail.bytes.range(range).copied().collect()))
     }
 
-    /// The offset of the oldest byte that is in memory.
+    /// The offset of the oldest byte in memory.
     pub(super) fn tail_begin(&self) -> u64 {
         let tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.written() - tail.bytes.len() as u64
@@ -208,7 +209,7 @@ impl OutputState {
         self.drawn(Screen::picture)
     }
 
-    /// What is on the run's terminal, as text; none if it has no terminal.
+    /// The text on the run's terminal; `None` if it has no terminal.
     pub fn screen_text(&self) -> Option<ScreenText> {
         self.drawn(Screen::text)
     }
@@ -217,7 +218,7 @@ impl OutputState {
         let screen = self.screen.as_ref()?;
         let mut screen = screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if screen.is_undrawn() {
-            // Whoever drains waits for the screen before it counts what it adds.
+            // The output writer waits for the screen's lock before it counts more bytes.
             let end = self.written();
             let begin = end.saturating_sub(REDRAWN_MOST);
             let bytes = read_range(&self.folder, begin, end, StreamKind::Stdout);
@@ -228,7 +229,7 @@ impl OutputState {
         Some(look(&screen))
     }
 
-    /// Everything it writes is to be drawn.
+    /// True if all output must be drawn on a screen.
     pub(super) fn is_drawn(&self) -> bool {
         self.screen.is_some()
     }

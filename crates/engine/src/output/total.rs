@@ -1,8 +1,8 @@
-//! What the output of all runs takes on disk together, and whose goes first where it is too much.
+//! The disk space for the output of all runs, and which output is removed when the limit is exceeded.
 //!
-//! The drain counts what it writes. Beyond the bound, all of it is measured on a thread of its own, and output is
-//! removed until 5 % of the bound are free again: first of runs that ended well, then of those that failed, each the
-//! oldest first. Their records stay. If that is not enough, the logs of live runs lose their oldest segments.
+//! The output writer counts what it writes. Above the limit, a separate thread measures all output and removes some
+//! until 5 % of the limit are free: first output of runs that succeeded, then of runs that failed, each the oldest
+//! first. Their records stay. If that is not enough, the logs of live runs lose their oldest segments.
 
 use super::segment::segments;
 use super::writer::OutputEvent;
@@ -14,29 +14,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Where nothing is set: so much, or a tenth of the file system if that is less.
+/// The default limit: this much, or a tenth of the file system if that is less.
 const MOST: u64 = 10_000_000_000;
 const SHARE: u64 = 10;
-/// A new measurement is worth it when so much has been added since the last one.
+/// The amount of new output after which another measurement is worthwhile.
 const STEP_LEAST: u64 = 1 << 20;
 
-/// How much there may be in this home, where nothing is set.
+/// The default limit for this home.
 pub fn default_output_bytes(home: &Path) -> u64 {
     ostler_os::total_bytes(home).map_or(MOST, |total| (total / SHARE).min(MOST))
 }
 
-/// How much there is in this home.
+/// The size of all output in this home.
 pub fn output_bytes(home: &Path) -> u64 {
     measure(&home.join("runs")).values().sum()
 }
 
-/// Shared between those who write, those who remove and those who tell.
+/// Shared by the threads that write, remove and report output.
 #[derive(Debug)]
 pub struct OutputTotal {
     most: u64,
-    /// What was measured last, and what was written since. What was removed since still counts.
+    /// The last measured size plus the bytes written since. Bytes removed since still count.
     kept: AtomicU64,
-    /// When this is reached, it is measured again.
+    /// At this size, all output is measured again.
     measured_at: AtomicU64,
     is_sweeping: AtomicBool,
 }
@@ -59,7 +59,7 @@ impl OutputTotal {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// True if it is time to look at all of it.
+    /// True if it is time to measure all output.
     pub(super) fn add(&self, bytes: u64) -> bool {
         let kept = self.kept.fetch_add(bytes, Ordering::Relaxed) + bytes;
         kept > self.measured_at.load(Ordering::Relaxed)
@@ -78,17 +78,17 @@ impl OutputTotal {
     }
 }
 
-/// What was removed, and what is to be.
+/// What was removed, and what must be removed.
 #[derive(Debug, Default)]
 pub(crate) struct Swept {
-    /// Of ended runs: all of their output.
+    /// Ended runs that lost all their output, with its size.
     pub(crate) dropped: Vec<(RunId, u64)>,
-    /// Of live runs: how much they may keep from now on.
+    /// Live runs, with the size that they may keep.
     pub(crate) trimmed: Vec<(RunId, u64)>,
     pub(crate) kept: u64,
 }
 
-/// Where it is done.
+/// The data for one measurement and removal.
 pub(crate) struct Sweep {
     pub(crate) runs: PathBuf,
     pub(crate) registry: PathBuf,
@@ -96,7 +96,7 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    /// On a thread of its own; without one, the next that is written asks for it again.
+    /// Runs on its own thread. If the thread cannot start, the next write requests it again.
     pub(crate) fn begin(self, notify: impl FnOnce(OutputEvent) + Send + 'static) {
         let total = Arc::clone(&self.total);
         let work = move || {
@@ -134,7 +134,7 @@ impl Sweep {
                 swept.dropped.push((run.run_id, bytes));
             }
         }
-        // Only those that live are left: the largest first.
+        // Only live runs are left; trim the largest first.
         let mut live: Vec<(RunId, u64)> = sizes.into_iter().collect();
         live.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
         let mut kept = swept.kept;
@@ -189,7 +189,7 @@ mod tests {
         assert!(total.add(1));
         assert!(!total.add(1), "it is being measured");
         total.end_sweep(101 << 20);
-        assert!(!total.add(1), "more than may be, but there was nothing to remove");
+        assert!(!total.add(1), "above the limit, but nothing could be removed");
         assert!(total.add(2 << 20));
     }
 }

@@ -1,14 +1,14 @@
-//! The thread that reads every run's output and writes it down.
+//! The thread that reads the output of all runs and writes their logs.
 //!
-//! It waits for the kernel's word. Each turn every ready stream gets one read, so a flooding run cannot
-//! starve a quiet one. A pipe that is ready again and again is in flood: it is made larger, it is no longer
-//! polled (a polled pipe costs its writer more at every write) but looked at every turn. Where little comes
-//! at a time, the thread naps between two looks, so that a program which writes one line a call is not met
-//! at every one of them.
+//! It waits in the poller. In each turn every ready stream gets one read, so a flooding run cannot starve a quiet one.
+//! A pipe that is ready again and again is in flood: the writer makes it larger and stops polling it, because a polled
+//! pipe makes each write of the program slower; instead it reads the pipe in every turn. While little data comes at a
+//! time, the thread sleeps briefly between two reads, so that a program that writes one line per call does not wake it
+//! for each line.
 //!
-//! Bytes never rest in our memory only. They are moved by the kernel from the run into a siphon and from
-//! there into the log. Our guardian holds the siphon too, with a note of whose bytes are in it: if we are
-//! killed between the two, our successor pours the rest, and not a byte is lost or written twice.
+//! Bytes are never only in our memory. The kernel moves them from the run into a splice pipe, and from there into the
+//! log. The guardian also holds the splice pipe, with a note of which run its bytes belong to. If the supervisor is
+//! killed in between, the next one writes the rest, and no byte is lost or written twice.
 
 use super::open_logs::{LogWriter, OpenLogs, Written};
 use super::segment::StreamKind;
@@ -27,13 +27,13 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What the drain has to say.
+/// Events that the output writer reports.
 #[derive(Debug)]
 pub(crate) enum OutputEvent {
     Ended {
         run: RunId,
     },
-    /// Output from this offset on could not be kept.
+    /// Output from this offset on could not be stored.
     GapBegan {
         run: RunId,
         from: u64,
@@ -44,9 +44,9 @@ pub(crate) enum OutputEvent {
         from: u64,
         to: u64,
     },
-    /// All runs together have written more than may be kept.
+    /// All runs together have more output than the limit.
     TooMuch,
-    /// What was done about it.
+    /// The result of removing output.
     Swept(Swept),
 }
 
@@ -57,17 +57,17 @@ pub(crate) struct NewLog {
     pub(crate) state: Arc<OutputState>,
     pub(crate) sources: Vec<Source>,
     pub(crate) most_bytes: u64,
-    /// The log of a run we took up.
+    /// Set for the log of an adopted run.
     pub(crate) resumed: Option<Resumed>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resumed {
-    /// What the siphon still holds is the run's.
+    /// The stream of this run whose bytes are in the splice pipe.
     pub(crate) leftover: Option<StreamKind>,
 }
 
-/// Shared: our end is held for our successor too, and a terminal is typed into.
+/// Shared, because the guardian also holds the descriptor, and a terminal is also written to.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     Stdout(Arc<OwnedFd>),
@@ -77,9 +77,9 @@ pub(crate) enum Source {
 
 enum Order {
     Add(NewLog),
-    /// The run is over: stop reading, whoever still holds the other end.
+    /// The run is over: stop reading, even if a process still holds the other end.
     Close(RunId),
-    /// What is left of one run's output is another's from here on.
+    /// The rest of one run's output belongs to another run from now on.
     Hand {
         from: RunId,
         to: RunId,
@@ -87,18 +87,18 @@ enum Order {
         most_bytes: u64,
     },
     RemoveFolder(PathBuf),
-    /// The oldest of its output goes, until it has no more than this.
+    /// Removes the oldest output until at most `keeps` bytes are left.
     Trim {
         run: RunId,
         keeps: u64,
     },
-    /// Nobody takes up the run whose bytes are in the siphon.
+    /// No adopted run owns the bytes in the splice pipe.
     EmptySplice,
     Liveness(u64),
     Quit,
 }
 
-/// The dispatcher's end.
+/// The dispatcher's side.
 pub(crate) struct OutputWriter {
     orders: mpsc::Sender<Order>,
     waker: Waker,
@@ -106,7 +106,7 @@ pub(crate) struct OutputWriter {
 }
 
 impl OutputWriter {
-    /// `tell` is called on the drain's thread and must not block.
+    /// `notify` is called on the writer's thread and must not block.
     pub(crate) fn start(
         splice_pipe: Option<(SplicePipe, Note)>,
         heartbeats_seen: Arc<ThreadHeartbeats>,
@@ -177,7 +177,7 @@ impl OutputWriter {
         }
     }
 
-    /// What was read is written when this returns.
+    /// Writes everything that was read before it returns.
     pub(crate) fn finish(&mut self) {
         self.order(Order::Quit);
         if let Some(thread) = self.thread.take() {
@@ -194,12 +194,12 @@ impl Drop for OutputWriter {
 
 const WAKER: u64 = 0;
 const READ_MOST: usize = 1 << 20;
-/// A terminal gives less than this at a time, and room for more costs.
+/// A terminal returns less than this at a time, and a larger buffer costs memory.
 const TERMINAL_MOST: usize = 16 << 10;
-/// A pipe as the kernel makes it; reading this much at once means it was full.
+/// The default size of a pipe; reading this much at once means that it was full.
 const PIPE_SMALL: usize = 64 << 10;
 const PIPE_LARGE: usize = 1 << 20;
-/// The kernel gives one user a limited number of pages for all pipes.
+/// The kernel limits the pages of all pipes of one user.
 const LARGE_PIPES_MOST: usize = 16;
 
 struct Stream {
@@ -210,21 +210,21 @@ struct Stream {
     is_drawn: bool,
     is_large: bool,
     is_flooding: bool,
-    /// Reads in a row with next to no time between them.
+    /// Reads in quick succession.
     streak: u32,
-    /// Looks in a row that found nothing, in a flood.
+    /// Empty reads in a row during a flood.
     misses: u32,
     last_mono_ms: u64,
 }
 
-/// How bytes came to us.
+/// How the bytes were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadMethod {
-    /// They are in the buffer: there is no siphon.
+    /// Copied into the buffer, without a splice pipe.
     Copied,
-    /// They are in the siphon.
+    /// In the splice pipe.
     Moved,
-    /// They are in the siphon, and so many that nobody wants them in memory.
+    /// In the splice pipe, and too many to copy into memory.
     Passed,
 }
 
@@ -247,17 +247,17 @@ struct Worker {
     buffer: Vec<u8>,
     heartbeats_seen: Arc<ThreadHeartbeats>,
     total: Arc<OutputTotal>,
-    /// Where the kernel lets bytes be moved instead of copied.
+    /// Used where the kernel can move bytes instead of copying them.
     splice_pipe: Option<OutputSplice>,
-    /// Looked at every turn; nobody tells us about them.
+    /// Read in every turn; they are not polled.
     flooding: Vec<u64>,
     large_pipes: usize,
 }
 
-/// This many reads in quick succession are a flood; this many looks for nothing are its end.
+/// This many quick reads begin a flood; this many empty reads end it.
 const STREAK_BEFORE_FLOOD: u32 = 16;
 const MISSES_AFTER_FLOOD: u32 = 4;
-/// A program that writes a line a call fills a small part of a large pipe in this time.
+/// A program that writes one line per call fills only a small part of a large pipe in this time.
 const NAP: Duration = Duration::from_micros(200);
 
 enum Flow {
@@ -274,7 +274,7 @@ impl Worker {
             if self.poller.wait(timeout, &mut ready).is_err() {
                 return;
             }
-            // Before those who called: what a flooding stdout wrote before its stderr was written is here now.
+            // Before the ready streams: standard output that was written before standard error must be read first.
             let was_flooding = !self.flooding.is_empty();
             let most = self.read_flooding();
             for event in std::mem::take(&mut ready) {
@@ -287,14 +287,14 @@ impl Worker {
                     self.read(event.token);
                 }
             }
-            // Who writes in bulk gives more than a small pipe holds each time, and is best read at once.
+            // A program that writes in bulk fills more than a small pipe each time, and is best read at once.
             if was_flooding && most < PIPE_SMALL {
                 ostler_os::nap(NAP);
             }
         }
     }
 
-    /// Returns the largest read.
+    /// Returns the size of the largest read.
     fn read_flooding(&mut self) -> usize {
         let mut most = 0;
         for token in self.flooding.clone() {
@@ -311,7 +311,7 @@ impl Worker {
 
     fn begin_flood(&mut self, token: u64) {
         let Some(stream) = self.streams.get_mut(&token) else { return };
-        // A terminal holds little and is read as it is filled; what is drawn has to pass through our memory.
+        // A terminal buffers little, and output for a screen must pass through our memory.
         if stream.is_terminal || stream.is_drawn {
             return;
         }
@@ -334,7 +334,7 @@ impl Worker {
         stream.streak = 0;
         let added = self.poller.add(&stream.source, token, Interest::Readable);
         if added.is_err() {
-            // Nobody would tell us of it any more.
+            // Without the poller, nothing would report it.
             self.begin_flood(token);
         }
     }
@@ -430,7 +430,7 @@ impl Worker {
         (self.notify)(OutputEvent::Ended { run });
     }
 
-    /// One read of one stream; returns how much it gave.
+    /// Reads one stream once; returns the number of bytes.
     fn read(&mut self, token: u64) -> usize {
         let Some(stream) = self.streams.get(&token) else { return 0 };
         if self.buffer.is_empty() {
@@ -478,7 +478,7 @@ impl Worker {
                 let buffer = &mut self.buffer;
                 let written = log.writer.append_with(kind, length, wall_ms, |file| {
                     match splice_pipe.pour(&*file) {
-                        // This file system will not have it moved.
+                        // This file system does not support `splice`.
                         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                             is_refused = true;
                             let spilt = splice_pipe.spill(buffer);
@@ -487,7 +487,7 @@ impl Worker {
                         outcome => outcome,
                     }
                 });
-                // What did not get to the disk is at least in memory.
+                // Bytes that did not reach the disk are at least in memory.
                 let spilt = splice_pipe.spill(buffer);
                 let poured = length - spilt;
                 let read = &mut buffer[spilt..];

@@ -1,10 +1,10 @@
-//! A run's standard input, or its terminal's keyboard.
+//! A run's standard input or terminal input.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// What can be written to. One writer at a time: two callers' bytes do not mix.
+/// Writers take turns, so that the bytes of two callers do not mix.
 #[derive(Debug)]
 pub enum Input {
     Closed,

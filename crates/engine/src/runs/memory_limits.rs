@@ -1,7 +1,7 @@
-//! Runs that may have only so much memory are watched beside the loop, so that a look at a large tree delays
-//! nobody. Where the kernel keeps the limit, its word is waited for and nothing wakes us. Where we keep it,
-//! a tree is looked at the oftener the younger, the nearer to its limit and the faster it is; all together not
-//! more than twice a second once they have come to rest.
+//! Watches runs with a memory limit on a separate thread, so that measuring a large tree delays nothing else. Where the
+//! kernel enforces the limit, the thread only waits for its notification. Otherwise a tree is measured more often the
+//! younger it is, the nearer to its limit and the faster it grows. Stable trees together are measured at most twice a
+//! second.
 
 use crate::supervisor::Supervisor;
 use ostler_core::Event;
@@ -12,11 +12,11 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc;
 
 const WAKER: u64 = 0;
-/// For trees that have less than half of what they may, and more.
+/// The interval for trees below half of their limit, and above it.
 const FAR_MS: u64 = 2_000;
 const NEAR_MS: u64 = 500;
 const LEAST_MS: u64 = 20;
-/// The older groups tell that memory has run out before anybody is killed for it.
+/// cgroup v1 reports that memory has run out before the kernel kills a process.
 const AFTER_MS: [u64; 3] = [0, 50, 500];
 
 enum Order {
@@ -24,13 +24,13 @@ enum Order {
     Remove(RunId),
 }
 
-/// A run has had too much, or the kernel has killed for it.
+/// A run exceeded its limit, or the kernel may have killed a process.
 struct News {
     run: RunId,
     excess_bytes: Option<u64>,
 }
 
-/// The thread is made when the first run needs it.
+/// The thread starts with the first run that needs it.
 pub(crate) struct LimitWatch {
     dispatcher: Waker,
     thread: Option<(mpsc::Sender<Order>, Waker)>,
@@ -92,7 +92,7 @@ impl LimitWatch {
 }
 
 impl Supervisor {
-    /// What the watch has found since the last turn.
+    /// Handles what the watch has found since the last turn.
     pub(crate) fn take_memory_news(&mut self) {
         while let Ok(News { run, excess_bytes }) = self.limit_watch.news.try_recv() {
             let Some(live) = self.live.get(&run) else { continue };
@@ -114,13 +114,13 @@ struct Looked {
 }
 
 impl Looked {
-    /// When it is to be looked at again, now that it has so much.
+    /// When to measure the tree again, given its size now.
     fn next(&mut self, bytes: u64, now_ms: u64) -> u64 {
         let most = self.subject.most_bytes;
         let rest_ms = if bytes > most / 2 { NEAR_MS } else { FAR_MS };
         let grown = bytes.saturating_sub(self.last_bytes);
         let passed_ms = now_ms.saturating_sub(self.last_ms).max(1);
-        // Half of the time in which it would be there, if it went on like that.
+        // Half of the time in which it would reach the limit at its present growth.
         let there_ms = match most.saturating_sub(bytes).saturating_mul(passed_ms) {
             product if grown > 0 => product / grown / 2,
             _ => u64::MAX,
@@ -129,7 +129,7 @@ impl Looked {
         (self.last_ms, self.last_bytes) = (now_ms, bytes);
         let wait_ms = rest_ms.min(there_ms).min(young_ms).max(LEAST_MS);
         if wait_ms == rest_ms {
-            // On common beats, so that all that are at rest are looked at together.
+            // Aligned, so that all stable trees are measured together.
             return (now_ms / rest_ms + 1) * rest_ms;
         }
         now_ms + wait_ms
@@ -144,7 +144,7 @@ struct Watch {
     dispatcher: Waker,
     description: HashMap<u64, (RunId, OwnedFd)>,
     looked: HashMap<RunId, Looked>,
-    /// When the engine is to look for what the kernel has killed.
+    /// When the dispatcher must check for processes that the kernel killed.
     unsaved: Vec<(u64, RunId)>,
     next_token: u64,
 }

@@ -1,4 +1,4 @@
-//! The live runs: what the supervisor holds for each, how they begin after a crash, and how they end.
+//! The live runs: the supervisor's data of each, their adoption after a crash, and their end.
 
 pub(crate) mod input;
 pub(crate) mod memory_limits;

@@ -1,4 +1,4 @@
-//! What a run ends with beside its supervisor: the run it was asked for from, and the process that shows it in the
+//! The processes a run depends on besides its supervisor: its parent run, and the client that shows it in the
 //! foreground. Both are in its record, so that they hold across a crash.
 
 use crate::runs::table::CLIENT_TOKEN;
@@ -14,10 +14,10 @@ pub(crate) struct RunParents {
 }
 
 impl Supervisor {
-    /// Of a run that somebody asks for; or why it is not to be begun.
+    /// Determines the parent and client of a requested run; an error is why it is not started.
     pub(crate) fn run_parents(&self, spec: &RunSpec, by: &Actor) -> Result<RunParents, String> {
         let pid = match by {
-            // One from another world of processes, or over HTTP, is nobody we could look at.
+            // A caller from another pid namespace, or over HTTP, has no pid that we can examine.
             Actor::Caller { pid, .. } if *pid > 0 => *pid,
             Actor::Caller { .. } | Actor::Supervisor | Actor::Kernel => {
                 return Ok(RunParents::default());
@@ -28,27 +28,27 @@ impl Supervisor {
             (false, _) => None,
             (true, Some(caller)) => Some(Box::new(caller.clone())),
             (true, None) if !ostler_os::is_taken(pid) => {
-                return Err("the process that asked for it has ended".to_owned());
+                return Err("the requesting process has exited".to_owned());
             }
-            // For want of descriptors: then it is not begun either.
+            // File descriptors are exhausted: then the spawn fails as well.
             (true, None) => None,
         };
         let claimed = claimed(spec);
         let parent = match caller {
             Some(_) => self.run_of_pid(pid).or_else(|| claimed.filter(|run| self.is_of(pid, *run))),
-            // It can be looked at no more: its word counts, for nobody gains by being ended earlier.
+            // The process can no longer be examined. Its claim counts, because it gains nothing by ending its run
+            // earlier.
             None => claimed.filter(|run| self.live.contains_key(run)),
         };
         Ok(RunParents { parent, client })
     }
 
-    /// Whether the process is of this run, by all that we know of runs: of one that has left everything else behind, by
-    /// the run's id that it carries.
+    /// Whether the process belongs to this run, by all evidence, including the run id in its environment.
     fn is_of(&self, pid: i32, run: RunId) -> bool {
         self.live.get(&run).is_some_and(|live| self.members(live).has(pid))
     }
 
-    /// From now on its end is told. A process that is gone already is told of at once.
+    /// Watches the client. If it has exited already, its exit is reported at once.
     pub(crate) fn watch_client(&mut self, run: RunId, client: Option<&Fingerprint>) {
         let Some(client) = client else { return };
         let Some(live) = self.live.get_mut(&run) else { return };
@@ -59,13 +59,13 @@ impl Supervisor {
                     live.client = Some(Box::new(process));
                 }
             }
-            // If it cannot be opened for want of descriptors, it is tried again later.
+            // If it cannot be opened for lack of file descriptors, it is retried later.
             None if ostler_os::is_same_process(client) => {}
             None => self.events.push_back(Event::ClientGone { run }),
         }
     }
 
-    /// Clients that could not be watched when it was tried.
+    /// Watches the clients that could not be watched before.
     pub(crate) fn watch_clients(&mut self) {
         let unwatched: Vec<(RunId, Fingerprint)> = self
             .world
@@ -86,7 +86,7 @@ impl Supervisor {
         }
     }
 
-    /// Only the client itself can leave its run: whoever else looks at it is no tie.
+    /// Only the client itself can detach from its run: other viewers are not tied to it.
     pub(crate) fn client_left(&mut self, run: RunId, by: Actor) {
         let client = self.world.record(run).and_then(|record| record.client.as_ref());
         let is_client = match (&by, client) {
@@ -108,7 +108,7 @@ impl Supervisor {
     }
 }
 
-/// The run that the caller says it is of: what it has in its environment, and hands on.
+/// The run id in the caller's environment, which it passes on.
 fn claimed(spec: &RunSpec) -> Option<RunId> {
     let begin = format!("{}=", RunSpec::RUN_ID_VARIABLE);
     let value = |text: &OsText| text.shown().strip_prefix(&begin)?.parse().ok();

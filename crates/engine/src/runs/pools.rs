@@ -1,4 +1,4 @@
-//! Pools on the engine's side: who may name one, and who is answered when a run has to wait.
+//! The engine's part of pools: which names are valid, and replies to callers whose run has to wait.
 
 use crate::guardian_link::inheritance::End;
 use crate::supervisor::Supervisor;
@@ -15,16 +15,16 @@ pub enum PoolRefused {
     #[error("there is no pool {name:?}; {}", describe_known(.known, .name))]
     Unknown { name: String, known: Vec<String> },
     #[error(
-        "pool {name:?} is declared in {file}; take [pools.{name}] out of this file (its units may name the pool all the same), or give it another name"
+        "pool {name:?} is already declared in {file}; remove [pools.{name}] from this file (its units may still use the pool), or rename it"
     )]
     Elsewhere { name: String, file: String },
 }
 
 fn describe_known(known: &[String], name: &str) -> String {
-    let how = format!("write [pools.{name}] in ostler.toml and call `ostler up`");
+    let how = format!("add [pools.{name}] to ostler.toml and run `ostler up`");
     match known {
-        [] => format!("no file has declared any: {how}"),
-        known => format!("known: {}. To make it, {how}", known.join(", ")),
+        [] => format!("no pools are declared: {how}"),
+        known => format!("known pools: {}; to declare it, {how}", known.join(", ")),
     }
 }
 
@@ -33,7 +33,7 @@ fn is_file(path: &str) -> bool {
 }
 
 impl Supervisor {
-    /// Whether a pool of this name is declared, or is about to be by one of these.
+    /// Checks that the pool is declared, or is among the new ones.
     pub(crate) fn knows_pool(
         &self,
         name: Option<&str>,
@@ -50,12 +50,12 @@ impl Supervisor {
         Err(PoolRefused::Unknown { name: name.to_owned(), known })
     }
 
-    /// A pool is one file's, and every unit names one that is there.
+    /// A pool belongs to one file, and every unit names an existing pool.
     pub(crate) fn may_declare(&self, declaration: &Declaration) -> Result<(), PoolRefused> {
         let Declaration { units, pools, file, .. } = declaration;
         for new in pools {
             let other = self.world.pool_specs().find(|known| known.name == new.name);
-            // A file that was moved away declares nothing any more.
+            // A file that no longer exists declares nothing.
             let other = other.and_then(|known| known.file.clone()).filter(|other| is_file(other));
             if let Some(other) = other.filter(|other| Some(other) != file.as_ref()) {
                 return Err(PoolRefused::Elsewhere { name: new.name.clone(), file: other });
@@ -64,7 +64,7 @@ impl Supervisor {
         units.iter().try_for_each(|unit| self.knows_pool(unit.pool.as_deref(), pools))
     }
 
-    /// The caller learns that its run waits. If it got a place in the same turn, it learns that instead.
+    /// Replies that the run waits, unless it got a place in the same turn.
     pub(crate) fn answer_queued(&mut self, run: RunId) {
         let Some(record) = self.world.record(run) else { return };
         if record.state != RunState::Queued {
@@ -77,8 +77,8 @@ impl Supervisor {
         }
     }
 
-    /// Our successor can start it only with what it was asked for, and the environment in that may hold secrets: it is
-    /// kept in memory alone, with the guardian. Without one, the run ends with us, unstarted.
+    /// The next supervisor can start the run only with its spec, whose environment may hold secrets. So the spec is
+    /// kept only in memory, with the guardian. Without a guardian, the run ends unstarted with this supervisor.
     fn keep_spec(&mut self, run: RunId) {
         let Some(live) = self.live.get_mut(&run) else { return };
         let kept = live.spec.as_ref().and_then(|spec| serde_json::to_vec(spec).ok());
@@ -89,7 +89,7 @@ impl Supervisor {
         }
     }
 
-    /// A run that waited for a place when the supervisor before us ended. False if nobody kept its spec.
+    /// Queues a run that waited for a place when an earlier supervisor ended. False if its spec was not kept.
     pub(crate) fn requeue(&mut self, record: &RunRecord) -> bool {
         let run = record.run_id;
         if record.state != RunState::Queued {
@@ -124,7 +124,7 @@ impl Supervisor {
         }
     }
 
-    /// It runs, or never will.
+    /// The run is executing, or never will.
     pub(crate) fn answer_start_waiters(&mut self, run: RunId) {
         for waiter in self.start_waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(());

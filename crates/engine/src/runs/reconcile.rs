@@ -1,4 +1,4 @@
-//! At start, and whenever another's lease has run out: what the records say against what the kernel says.
+//! Compares the records with the kernel's state: at start, and when the lease of another instance expires.
 
 use crate::backends::container::unlisted;
 use crate::error::EngineError;
@@ -17,7 +17,7 @@ use std::os::fd::AsFd;
 const PRUNE_EVERY_MS: u64 = 600_000;
 
 impl Supervisor {
-    /// Every record that is not exited gets a decision, and the decision is in the journal.
+    /// Decides about every record that is not exited, and writes the decision to the journal.
     pub(crate) fn reconcile(&mut self) -> Result<(), EngineError> {
         self.entry(
             What::SupervisorStarted,
@@ -33,7 +33,7 @@ impl Supervisor {
         self.sessions = self.registry.sessions(self.instance)?;
         self.events.push_back(Event::UnitsKnown { records: units, pools, boot_id });
         let mut records = self.registry.live()?;
-        // What is in the siphon has to get out before anything else goes in.
+        // The bytes in the splice pipe must be written before new ones enter it.
         let leftover = self.guardian_link.leftover_run();
         records.sort_by_key(|record| Some(record.run_id) != leftover);
         let claims = self.registry.claims()?;
@@ -64,7 +64,7 @@ impl Supervisor {
             let gone = gone.clone();
             self.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
         }
-        // From here on each unit knows for itself that it rests.
+        // From here on, each unit's record says whether it stays stopped.
         self.events.push_back(Event::Reconciled { begin: !self.home.take_stopped() });
         self.clear_unrecorded(&recorded);
         let unkillable = self.registry.unkillable(self.instance, ostler_os::boot_id())?;
@@ -82,7 +82,7 @@ impl Supervisor {
         self.clear_unrecorded_logs()
     }
 
-    /// A crash between forgetting a run and removing its output leaves the output behind.
+    /// Removes output without a record: a crash between the two removals leaves it behind.
     fn clear_unrecorded_logs(&mut self) -> Result<(), EngineError> {
         let known = self.registry.known()?;
         for (run, folder) in self.home.run_folders() {
@@ -93,7 +93,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// A boundary of ours without a live record: the record ended, the boundary was not yet removed.
+    /// Removes our cgroups without a live record: the record ended, but the cgroup was not removed yet.
     fn clear_unrecorded(&mut self, recorded: &HashSet<String>) {
         for boundary in self.room.found() {
             if recorded.contains(&boundary) {
@@ -107,7 +107,7 @@ impl Supervisor {
                 let report = scope.kill_all(None, members);
                 self.entry(
                     What::StrayKilled,
-                    "processes in a boundary of ours that no live run has",
+                    "processes in an Ostler cgroup without a live run",
                     json!({ "boundary": boundary, "processes": report.processes }),
                 );
             }
@@ -115,7 +115,7 @@ impl Supervisor {
         }
         let killed = self.room.clear_groups(|group| recorded.contains(group));
         if killed > 0 {
-            let why = "processes in a group of ours that no live run has";
+            let why = "processes in an Ostler resource group without a live run";
             self.entry(What::StrayKilled, why, json!({ "processes": killed }));
         }
     }
@@ -150,7 +150,7 @@ impl Supervisor {
         }
     }
 
-    /// Renews, learns what is still ours, and looks for what others have let run out.
+    /// Renews the lease, finds out which runs are still ours, and looks for expired leases of other instances.
     pub(crate) fn renew_lease(&mut self) {
         self.business = match self.business {
             Activity::Busy => Activity::Quiet,
@@ -166,7 +166,7 @@ impl Supervisor {
         self.trim_strays();
         let owned = match self.registry.renew(self.instance, &self.own_claims()) {
             Ok(owned) => Ok(owned),
-            // Nobody can take a run over in a registry that cannot be written; but it can be read.
+            // While the registry cannot be written, no other instance can take over a run; but it can be read.
             Err(_) => self.registry.owned(self.instance).map(Some),
         };
         let Ok(owned) = owned else {
@@ -177,7 +177,7 @@ impl Supervisor {
         self.events.push_back(Event::LeaseRenewed { lost });
         self.look_for_expired();
         self.watch_clients();
-        // What is too old goes even where nothing new comes.
+        // Old entries are also removed while nothing new is written.
         if ostler_os::mono_ms().saturating_sub(self.pruned_mono_ms) > PRUNE_EVERY_MS {
             self.prune();
             self.forget_old_mail();
@@ -185,7 +185,7 @@ impl Supervisor {
         }
     }
 
-    /// Those we look after that are not among what the registry says is ours.
+    /// The runs we supervise that the registry no longer lists as ours.
     fn lost(&mut self, owned: Vec<RunId>) -> Vec<RunId> {
         let owned: HashSet<_> = owned.into_iter().collect();
         let unwritten: HashSet<_> =
@@ -207,7 +207,7 @@ impl Supervisor {
         if claims.len() < 2 {
             return;
         }
-        // What the others have written is news to those who follow the journal here.
+        // Entries of other instances are news for clients that follow the journal here.
         if let Ok(last) = self.registry.last_seq() {
             self.last_seq.send_if_modified(|known| std::mem::replace(known, last) != last);
         }
@@ -225,7 +225,7 @@ impl Supervisor {
         }
     }
 
-    /// Asks the kernel about one record. Another's healthy run is not even looked at.
+    /// Examines the processes of one record. A live run of another instance is not examined.
     fn observe(&self, record: &mut RunRecord, ownership: Ownership) -> Observation {
         let nothing = |gone| Observation {
             identity: None,
@@ -260,14 +260,14 @@ impl Supervisor {
         }
         let fingerprint = match record.fingerprint() {
             Some(fingerprint) => Some(fingerprint),
-            // Only the intent was recorded: was it carried out?
+            // Only the intent was recorded: find out whether the process was started.
             None => scope.find_root().or(noted_root).and_then(ostler_os::fingerprint_of),
         };
-        // Of everybody else nothing is known yet: an orphan may be of any run.
+        // Other runs are not examined yet: an orphan may belong to any of them.
         let anybody = || Some(0);
         let relations = self.relations(record.start_time.unwrap_or(0), &anybody);
         let status = match (&fingerprint, self.guardian_link.inheritance.process(record.run_id)) {
-            // An end that our guardian saw, or that the descriptor it held tells of.
+            // An exit that the guardian saw, or that the inherited pidfd reports.
             (Some(recorded), held) => {
                 let noted = scope.reaper().and_then(|reaper| reaper.ending_of(recorded.pid));
                 let copy = held.and_then(|held| held.try_clone().ok());
@@ -276,7 +276,7 @@ impl Supervisor {
                 let reaped = || held.and_then(|_| self.guardian_link.end_of(recorded.pid));
                 status_of(noted.or_else(description).or_else(reaped))
             }
-            // It was over before its process was recorded; who it was is not known any more, how it ended is.
+            // The process exited before it was recorded: its identity is unknown, but not how it ended.
             (None, Some(held)) => status_of(ostler_os::ending_behind(held.as_fd())),
             (None, None) => ExitStatus::Unknown,
         };
@@ -287,13 +287,13 @@ impl Supervisor {
         };
         let mut tree = crate::runs::table::survey(&scope.members(leader, &relations));
         if record.pid.is_none() && alive.is_none() {
-            // Nothing was executed, so nothing can have left.
+            // Nothing was executed, so no process can have escaped.
             tree.is_unexplained = false;
         }
         if alive.is_none() && tree.is_empty() {
             scope.remove();
         }
-        // Whoever takes it up looks for its rest there.
+        // The adopting supervisor looks for its processes there.
         let reaper = scope.reaper().map(|reaper| Box::new(reaper.fingerprint().clone()));
         record.reaper = reaper.clone();
         Observation {

@@ -1,6 +1,6 @@
-//! Processes that are ours, though no live run says so: what a run left that nothing tied to it, what a lost registry
-//! knows no more, and what could not be ended. None of them is forgotten: they are named in the journal, ended when the
-//! daemon stops, and no second copy of a unit is started beside one.
+//! Processes that belong to Ostler but to no live run: leftovers of ended runs, processes that a lost registry does not
+//! know, and processes that could not be ended. The journal names them, they are ended when the daemon stops, and no
+//! second copy of a unit starts next to one.
 
 use crate::runs::table::LiveRun;
 use crate::supervisor::Supervisor;
@@ -12,23 +12,23 @@ use std::time::Duration;
 
 /// How many processes are named in one entry.
 const NAMED_MOST: usize = 16;
-/// How long killed processes may take to be gone.
+/// How long killed processes may take to exit.
 const GONE_WITHIN_MS: u64 = 5_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Strays {
-    /// The reapers of our runs, with their start times: also of those that could not be ended.
+    /// The reapers of our runs with their start times, also of runs that could not be ended.
     pub(crate) reapers: HashMap<i32, u64>,
-    /// Children of ours that no run can be blamed for.
+    /// Children of ours that belong to no known run.
     pub(crate) nobodys: HashSet<(i32, u64)>,
-    /// What could not be ended, by the scope in which there is never a second copy.
+    /// Processes that could not be ended, by scope key. No second run with that key starts.
     unkillable: HashMap<String, Vec<Fingerprint>>,
-    /// Of runs that another supervisor took over: not ours to end.
+    /// Processes of runs that another supervisor took over: not ours to end.
     pub(crate) let_go: HashSet<i32>,
 }
 
 impl Strays {
-    /// Forgets those that are gone: their numbers will be others'. The reapers of live runs are looked at anyway.
+    /// Forgets processes that are gone, because their pids will be reused. The reapers of live runs are checked anyway.
     pub(crate) fn trim(&mut self, of_live: &HashSet<i32>) {
         self.reapers.retain(|pid, start_time| {
             of_live.contains(pid) || ostler_os::start_time_of(*pid) == Some(*start_time)
@@ -76,12 +76,12 @@ impl Supervisor {
         }
     }
 
-    /// Our guardian, if what our predecessor left came to it.
+    /// Our guardian, if the orphans of the earlier supervisor became its children.
     pub(crate) fn guardian_above(&self) -> Option<i32> {
         self.guardian_pid().filter(|pid| ostler_os::parent_pid() == *pid)
     }
 
-    /// When the oldest other run began whose orphans may come to us.
+    /// The start time of the oldest other run whose orphans may become our children.
     fn others_since(&self, run: RunId) -> Option<u64> {
         let may_lose = |live: &&LiveRun| {
             let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
@@ -94,7 +94,7 @@ impl Supervisor {
         self.live.values().filter(may_lose).map(began).min()
     }
 
-    /// A run is over. What it may have left is not blamed on another, and what it did leave is remembered.
+    /// Records what an ended run left behind, so that it is not attributed to another run.
     pub(crate) fn note_strays(&mut self, record: &RunRecord) {
         match record.extinct {
             Extinct::Yes => {}
@@ -112,7 +112,7 @@ impl Supervisor {
         self.members(live).pids().into_iter().filter_map(ostler_os::fingerprint_of).collect()
     }
 
-    /// Children of ours, or of our guardian, that no live run is known by.
+    /// Children of ours or of the guardian that belong to no live run.
     fn unknown_children(&self) -> Vec<(i32, u64)> {
         let groups: HashSet<i32> = self.live.values().map(|live| live.leader).collect();
         let is_known = |pid: i32, group: i32, session: i32, start_time: u64| {
@@ -125,7 +125,7 @@ impl Supervisor {
         ostler_os::strays(self.guardian_above(), is_known)
     }
 
-    /// Those that are new are named, once.
+    /// Records new strays once.
     pub(crate) fn find_strays(&mut self, run: Option<RunId>) {
         let found: Vec<(i32, u64)> = self
             .unknown_children()
@@ -137,7 +137,7 @@ impl Supervisor {
         }
         let processes = named(found.iter().map(|(pid, _)| *pid));
         self.strays.nobodys.extend(found);
-        let why = "nothing ties it to a live run; it is ended when the daemon stops";
+        let why = "belongs to no live run; ended when the daemon stops";
         let evidence = json!({ "processes": processes });
         match run {
             Some(run) => self.run_entry(run, What::StrayFound, why, evidence),
@@ -145,7 +145,7 @@ impl Supervisor {
         }
     }
 
-    /// The daemon stops, and every run has ended: so does what belonged to none.
+    /// Ends the strays when the daemon stops, after every run has ended.
     pub(crate) fn end_strays(&mut self) {
         let strays = self.unknown_children();
         if strays.is_empty() {
@@ -154,13 +154,13 @@ impl Supervisor {
         let processes = named(strays.iter().map(|(pid, _)| *pid));
         let left = ostler_os::end_strays(|| self.unknown_children());
         let why = match left {
-            0 => "processes of ours that belonged to no live run, ended with the daemon".to_owned(),
-            left => format!("{left} processes of ours that belong to no run could not be ended"),
+            0 => "processes without a live run, ended with the daemon".to_owned(),
+            left => format!("{left} processes without a run could not be ended"),
         };
         self.entry(What::StrayKilled, &why, json!({ "processes": processes }));
     }
 
-    /// Trees that a supervisor before us started, and that no record knows: the registry was lost.
+    /// Ends process trees of an earlier supervisor that no record knows, because the registry was lost.
     pub(crate) fn end_unrecorded(&mut self) {
         let Some(guardian) = self.guardian_above() else { return };
         for (run, reaper) in ostler_os::reapers_below(guardian) {
@@ -168,7 +168,7 @@ impl Supervisor {
             if self.strays.reapers.contains_key(&pid) || self.strays.let_go.contains(&pid) {
                 continue;
             }
-            // Another instance of the same registry may own it.
+            // Another instance with the same registry may own it.
             let owner = run.parse().ok().and_then(|run| self.registry.run(run).ok().flatten());
             if owner.is_some_and(|record| record.owner_instance_id != self.instance) {
                 self.strays.let_go.insert(pid);
@@ -179,9 +179,8 @@ impl Supervisor {
         self.find_strays(None);
     }
 
-    /// Before any unit is started: trees of this instance that the registry knows nothing of, because it was damaged or
-    /// removed. A unit started beside its own forgotten tree would be there twice. With cgroups they are found by
-    /// their boundaries.
+    /// Called before any unit starts: ends process trees of this instance that a damaged or removed registry does not
+    /// know. Otherwise a unit would run twice. With cgroups, such trees are found by their cgroups.
     pub(crate) fn end_forgotten(&mut self) {
         if self.room.why_no_boundary().is_none() {
             return;
@@ -205,13 +204,13 @@ impl Supervisor {
         let processes = named(members().pids());
         let report = scope.kill_all(None, members);
         if report.processes > 0 {
-            let why = "processes of a run that no record knows";
+            let why = "processes of a run without a record";
             let evidence = json!({ "run": run, "processes": processes });
             self.entry(What::StrayKilled, why, evidence);
         }
     }
 
-    /// What an earlier supervisor could not end, as far as the records of this boot tell.
+    /// Remembers what an earlier supervisor could not end, from the records of this boot.
     pub(crate) fn remember_unkillable(&mut self, records: &[RunRecord]) {
         for record in records {
             let alive = survivors_of(record);
@@ -227,7 +226,7 @@ impl Supervisor {
         }
     }
 
-    /// Everything that could not be ended, and lives.
+    /// All processes that could not be ended and still live.
     pub(crate) fn all_that_lives_on(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for (key, left) in &self.strays.unkillable {
@@ -238,7 +237,7 @@ impl Supervisor {
         lines
     }
 
-    /// Why no copy is started in this scope now, if something of an earlier one lives.
+    /// Why no run with this scope key may start now, if a process of an earlier one lives.
     pub(crate) fn lives_on(&self, scope_key: &str) -> Option<String> {
         let mut left = self.strays.unkillable.get(scope_key)?.iter();
         let alive = left.find(|left| ostler_os::is_same_process(left))?;
@@ -267,7 +266,7 @@ pub(crate) fn describe_survivors(record: &RunRecord) -> Vec<String> {
     survivors_of(record).iter().map(line).collect()
 }
 
-/// A reaper ends when nothing of its run is left.
+/// A reaper exits when its run has no processes left.
 fn wait_gone(reaper: &RunReaper) {
     let until_ms = ostler_os::mono_ms() + GONE_WITHIN_MS;
     while reaper.is_alive() && ostler_os::mono_ms() < until_ms {
@@ -279,11 +278,11 @@ pub(crate) fn why_it_lives(pid: i32) -> String {
     let command = ostler_os::command_of(pid).unwrap_or_default();
     let what = match ostler_os::is_untouchable(pid) {
         true => format!(
-            "may not be signalled by the supervisor (EPERM); end it as its own user, for example with `sudo kill {pid}`"
+            "the supervisor may not signal it (EPERM); end it as its own user, for example with `sudo kill {pid}`"
         ),
-        false => format!("outlived KILL; end it with `kill -9 {pid}`"),
+        false => format!("it survived SIGKILL; end it with `kill -9 {pid}`"),
     };
-    format!("pid {pid} ({command}) of its last run still lives and {what}")
+    format!("pid {pid} ({command}) of its last run is still alive: {what}")
 }
 
 fn named(pids: impl IntoIterator<Item = i32>) -> Vec<Value> {

@@ -1,4 +1,4 @@
-//! What the dispatcher holds for one live run, beside the record.
+//! The dispatcher's data of one live run, besides its record.
 
 use crate::guardian_link::inheritance::End;
 use crate::output::OutputState;
@@ -11,12 +11,12 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// How many of those outside a boundary are named in the journal.
+/// How many processes outside the boundary are named in the journal.
 const NAMED_MOST: usize = 16;
 
 pub(crate) struct LiveRun {
     pub(crate) run: RunId,
-    /// Until it is spawned.
+    /// `None` once the run is spawned.
     pub(crate) spec: Option<Box<RunSpec>>,
     pub(crate) process: Option<Process>,
     pub(crate) scope: Option<Scope>,
@@ -24,26 +24,26 @@ pub(crate) struct LiveRun {
     pub(crate) output: Arc<OutputState>,
     pub(crate) input: Arc<Input>,
     pub(crate) hands: Arc<AttachCount>,
-    /// What our guardian holds too.
+    /// The descriptors that the guardian also holds.
     pub(crate) ends: Vec<(End, Arc<OwnedFd>)>,
-    /// Its first process's pid, which is also its group's number.
+    /// The pid of its first process, which is also its process group.
     pub(crate) leader: i32,
     pub(crate) root_gone: bool,
     pub(crate) is_adopted: bool,
-    /// Its first process is not our child: that it has ended is told by its descriptor.
+    /// Its first process is not our child: its pidfd reports the exit.
     pub(crate) is_watched_by_descriptor: bool,
-    /// A check: over in a moment, and nobody asks for it again. It is not written down as long as its boundary tells whose
-    /// it is: a supervisor that comes after a crash ends what it finds in there.
+    /// A check: short, and not recorded as long as its cgroup identifies it. After a crash, the next supervisor ends
+    /// what it finds in the cgroup.
     pub(crate) is_passing: bool,
-    /// Who asked for a check and wants to know how it ended; if it never began, they are not answered.
+    /// The caller that waits for the result of a check; dropped without a reply if the check never started.
     pub(crate) asked: Option<oneshot::Sender<RunRecord>>,
-    /// The process that shows it in the foreground, while that is watched.
+    /// The client that shows it in the foreground, while it is watched.
     pub(crate) client: Option<Box<Process>>,
-    /// Where its descriptors report to.
+    /// The poller token of its descriptors.
     pub(crate) token: u64,
 }
 
-/// Which of a run's descriptors has something to tell, by what is added to its token.
+/// The offsets from a run's token that identify its descriptors.
 pub(crate) const SCOPE_TOKEN: u64 = 1;
 pub(crate) const CLIENT_TOKEN: u64 = 2;
 pub(crate) const TOKENS: u64 = 3;
@@ -51,8 +51,8 @@ pub(crate) const TOKENS: u64 = 3;
 impl LiveRun {
     pub(crate) fn members(&self, relations: &Relations<'_>) -> Members {
         let Some(scope) = &self.scope else { return Members::default() };
-        // Once its first process is reaped, its number may be another run's, or (where we look at all
-        // processes) anybody's.
+        // Once its first process is reaped, the pid may belong to another run or, in a scan of all processes, to any
+        // process.
         let is_recycled = relations.leaders.get(&self.leader).is_some_and(|run| *run != self.run);
         let is_pinned = self.leader > 0 && !is_recycled && !(self.is_adopted && self.root_gone);
         scope.members(Leader { group: self.leader, is_pinned }, relations)
@@ -93,7 +93,7 @@ pub(crate) fn survey(members: &Members) -> Survey {
     }
 }
 
-/// An argument list may be megabytes.
+/// A command line may be megabytes long.
 fn shortened(command: String) -> String {
     const MOST: usize = 200;
     match command.char_indices().nth(MOST) {

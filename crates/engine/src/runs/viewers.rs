@@ -1,4 +1,4 @@
-//! Who has a hand on a run's terminal: how many are attached, and when it was last touched.
+//! The viewers of a run's terminal: how many are attached, and the time of the last input.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,12 +10,12 @@ pub struct AttachCount {
 }
 
 impl AttachCount {
-    /// Somebody typed, came or left.
+    /// A viewer typed, attached or detached.
     pub fn touch(&self) {
         self.touched_mono_ms.fetch_max(ostler_os::mono_ms(), Ordering::AcqRel);
     }
 
-    /// Somebody looks at the terminal until the guard is dropped.
+    /// Counts a viewer until the guard is dropped.
     pub fn attach(self: &Arc<Self>) -> AttachGuard {
         self.attached.fetch_add(1, Ordering::AcqRel);
         AttachGuard(Arc::clone(self))
@@ -35,7 +35,7 @@ pub struct AttachGuard(Arc<AttachCount>);
 
 impl Drop for AttachGuard {
     fn drop(&mut self) {
-        // In this order: whoever finds nobody attached finds when the last one left.
+        // In this order: a reader that sees no viewer also sees when the last one detached.
         self.0.touch();
         self.0.attached.fetch_sub(1, Ordering::AcqRel);
     }

@@ -1,4 +1,4 @@
-//! Making durable what was decided, before it is done; and what is owed when that fails.
+//! Makes decisions durable before they are carried out, and keeps them for later if that fails.
 
 use crate::supervisor::Supervisor;
 use ostler_core::Write;
@@ -7,10 +7,10 @@ use ostler_registry::{Batch, RegistryError};
 use serde_json::json;
 use std::io::Write as _;
 
-/// How often a registry that cannot be written is tried again.
+/// How often writing to a failing registry is retried.
 const RETRY_MS: u64 = 1_000;
 
-/// Whether what was decided is on disk.
+/// Whether the decisions are on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durable {
     Yes,
@@ -56,7 +56,7 @@ impl Supervisor {
         }
     }
 
-    /// One transaction for all of it. What cannot be written now is owed, and tried again.
+    /// Writes the batch in one transaction. If that fails, the batch is kept and retried.
     pub(crate) fn commit(&mut self) -> Durable {
         if self.batch.is_empty() {
             return Durable::Yes;
@@ -75,7 +75,7 @@ impl Supervisor {
                 }
                 self.batch = Batch::default();
                 if self.registry_error.take().is_some() {
-                    self.entry(What::RegistryRecovered, "what was owed is written", json!({}));
+                    self.entry(What::RegistryRecovered, "pending changes were written", json!({}));
                 }
                 Durable::Yes
             }

@@ -1,6 +1,6 @@
-//! `crash.log` has the crashes of units too, in the form of the supervisor's own. Nothing of it is ever pruned: it keeps the last
-//! lines of a run whose own log is long gone. A unit that crashes all day adds its lines up to a bound, and from then on
-//! only that it crashed.
+//! `crash.log` also records the crashes of units, in the format of the supervisor's own crashes. It is never pruned: it
+//! keeps the last lines of a run whose log may be long gone. A unit that crashes all day adds its lines up to a limit,
+//! and after that only the fact that it crashed.
 
 use crate::output::{LogReader, OutputState, Piece};
 use crate::supervisor::Supervisor;
@@ -13,20 +13,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 const LINES: usize = 50;
-/// Of the last lines, however long they are.
+/// The limit for the last lines, however long they are.
 const BYTES_MOST: u64 = 64 << 10;
-/// What one unit may add in a day, in full.
+/// The limit per unit and day.
 const DAY_MOST: u64 = 1 << 20;
 const DAY_MS: u64 = 86_400_000;
 
-/// What each unit has added since when.
+/// How much each unit has added, and since when.
 #[derive(Default)]
 pub(crate) struct CrashBudget {
     spent: HashMap<String, (u64, u64)>,
 }
 
 impl CrashBudget {
-    /// Whether the lines of another crash are kept.
+    /// Whether the last lines of another crash are kept.
     fn allows(&mut self, unit: &str, now_ms: u64) -> bool {
         let (since_ms, bytes) = self.spent.entry(unit.to_owned()).or_insert((now_ms, 0));
         if now_ms.saturating_sub(*since_ms) >= DAY_MS {
@@ -43,7 +43,7 @@ impl CrashBudget {
 }
 
 impl Supervisor {
-    /// That it cannot be written keeps no unit from being started again.
+    /// Records a crash. A failure is ignored: it must not prevent the restart of the unit.
     pub(crate) fn log_crash(
         &mut self,
         unit: &str,
@@ -61,13 +61,13 @@ impl Supervisor {
             self.crash_budget.spend(unit, lines.len() as u64);
             entry.extend(lines);
         } else {
-            let description = "(left out: this unit has filled what it may add in a day)\n";
+            let description = "(omitted: this unit reached its daily limit)\n";
             entry.extend_from_slice(description.as_bytes());
         }
         if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
             entry.insert(0, b'\n');
         }
-        // In one piece: the guardian adds its own.
+        // One write call, because the guardian writes to the same file.
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
         let _ = file.and_then(|mut file| file.write_all(&entry));
     }
@@ -87,7 +87,7 @@ fn head(unit: &str, run: &RunRecord, at_ms: u64, ran_ms: u64, description: &str)
     )
 }
 
-/// `42s`, `3m42s`, `2h34m`, as the guardian writes it.
+/// `42s`, `3m42s`, `2h34m`: the guardian's format.
 fn duration(ms: u64) -> String {
     let seconds = ms / 1_000;
     match (seconds / 3_600, seconds / 60 % 60) {
@@ -97,7 +97,7 @@ fn duration(ms: u64) -> String {
     }
 }
 
-/// What of it cannot be read is not there.
+/// The last lines, as far as they can be read.
 fn last_lines(folder: &Path, output_bytes: u64) -> Vec<u8> {
     let state = OutputState::of_ended(folder.to_owned(), output_bytes);
     let mut reader = LogReader::new(Arc::new(state));
@@ -118,7 +118,7 @@ fn last_lines(folder: &Path, output_bytes: u64) -> Vec<u8> {
     last_of(&text, is_cut)
 }
 
-/// The last lines, each whole unless it is the only one, without what would move a cursor.
+/// The last lines, each whole unless it is the only one, without control characters.
 fn last_of(text: &[u8], is_cut: bool) -> Vec<u8> {
     let text = String::from_utf8_lossy(text);
     let mut lines: Vec<&str> = text.lines().collect();

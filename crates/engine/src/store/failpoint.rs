@@ -1,7 +1,7 @@
-//! Dying on purpose, in debug builds: `OSTLER_FAILPOINT=before:N` or `after:N` ends the supervisor as
-//! SIGKILL would, at that side of its N-th commit; with `:FILE` behind it, of the N-th after FILE is there, which is
-//! taken away. `say:FILE` and `panic:FILE` end it at its first commit
-//! after FILE is there, which is taken away: with the file's bytes as its last words, or with a panic.
+//! Fault injection, in debug builds: `OSTLER_FAILPOINT=before:N` or `after:N` ends the supervisor as SIGKILL would,
+//! before or after its N-th commit. With `:FILE` appended, commits count after FILE exists, and FILE is removed.
+//! `say:FILE` and `panic:FILE` end it at its first commit after FILE exists, and remove FILE: after writing the file's
+//! bytes to standard error, or with a panic.
 
 #[cfg(debug_assertions)]
 use ostler_registry::CommitPoint;

@@ -1,12 +1,12 @@
-//! What the daemon says of its own life, for whoever reads `ostler.log`: that it started, what it took up, what went wrong,
-//! what it refused. Everything else is in the journal.
+//! The daemon's own events for `ostler.log`: starts, adoptions, failures and refusals. All other events are only in the
+//! journal.
 
 use ostler_model::{Entry, What};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-/// Past this the file is put aside, and a new one is begun. The guardian does the same at every start.
+/// A larger file is rotated. The guardian does the same at every start.
 const LONG: u64 = 8 << 20;
 
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(crate) struct LifeLog {
 }
 
 impl LifeLog {
-    /// What is written down of these. A log that cannot be written holds nobody up.
+    /// Writes the relevant entries. A failure is ignored.
     pub(crate) fn notify(&mut self, entries: &[Entry], log: &Path) {
         let mut text = String::new();
         for entry in entries.iter().filter(|entry| is_life(entry.what)) {
@@ -26,7 +26,7 @@ impl LifeLog {
         }
         let _ = std::io::stderr().write_all(text.as_bytes());
         self.written += text.len() as u64;
-        // What others write there is not counted, so it is looked at now and then.
+        // The writes of other processes are not counted, so the size is checked now and then.
         if self.written > LONG / 16 {
             self.written = 0;
             if std::fs::metadata(log).is_ok_and(|file| file.len() > LONG) {
@@ -36,7 +36,7 @@ impl LifeLog {
     }
 }
 
-/// One line; what somebody else wrote may have several.
+/// Writes one line, even if the text has several.
 fn write_line(text: &mut String, entry: &Entry) {
     let time = jiff::Timestamp::from_millisecond(entry.at_ms as i64).unwrap_or_default();
     let _ = write!(text, "{} {}:", time.strftime("%Y-%m-%dT%H:%M:%SZ"), entry.what.as_str());

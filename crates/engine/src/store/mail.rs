@@ -1,4 +1,4 @@
-//! Mail and nudges on the dispatcher's side: it alone writes them, and answers when they are on disk.
+//! Mail and nudges: only the dispatcher writes them, and it replies after they are on disk.
 
 use crate::handle::{Ask, Handle};
 use crate::supervisor::Supervisor;
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 use tokio::sync::{Notify, oneshot};
 
-/// Why something is not remembered.
+/// Why something was not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotKept {
     #[error("the supervisor is stopping; nothing was written")]
@@ -18,12 +18,12 @@ pub enum NotKept {
     #[error("nothing was written: {0}")]
     Registry(String),
     #[error(
-        "the mailbox of {to} is full: {unread} unread messages with {bytes} bytes; `ostler mail check {to} --inject` reads them, `ostler mail rm` removes some"
+        "the mailbox of {to} is full ({unread} unread messages, {bytes} bytes); read them with `ostler mail check {to} --inject`, or remove some with `ostler mail rm`"
     )]
     Full { to: String, unread: u64, bytes: u64 },
-    #[error("another message has the id {0:?}; leave it out, or choose another")]
+    #[error("another message has the id {0:?}; omit the id or choose another")]
     IdTaken(String),
-    #[error("the orders were changed meanwhile; look at them again")]
+    #[error("the orders were changed in the meantime; check them and try again")]
     Changed,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum MailAsk {
     SettleNudge { id: String, receipt: Receipt, why: String, reply: Reply<Option<Nudge>> },
 }
 
-/// Whose mailbox is not what it was, for whoever shows mailboxes elsewhere.
+/// The mailboxes that changed, for code that shows mailboxes elsewhere.
 #[derive(Debug, Default)]
 pub struct MailNews {
     names: Mutex<BTreeSet<String>>,
@@ -61,7 +61,7 @@ impl MailNews {
         }
     }
 
-    /// Waits until there are some.
+    /// Waits until a mailbox has changed.
     pub async fn next(&self) -> BTreeSet<String> {
         loop {
             let names = self.now();
@@ -127,7 +127,7 @@ impl Supervisor {
         }
     }
 
-    /// What nobody hears of any more is nobody's.
+    /// A claim whose caller has gone is released.
     fn claim_mail(&mut self, to: &str, most: u32, now_ms: u64, reply: Reply<Vec<Mail>>) {
         if reply.is_closed() {
             return;
@@ -165,7 +165,7 @@ impl Supervisor {
             expires_at_ms: now_ms.saturating_add(life_ms),
             receipt: Receipt::Queued,
             receipt_at_ms: now_ms,
-            why: "it waits until the session can be spoken to".to_owned(),
+            why: "waiting until text can be typed into the session".to_owned(),
         };
         let queued = self.registry.queue_nudge(self.instance, nudge)?;
         if queued.receipt == Receipt::Queued {
@@ -180,7 +180,7 @@ impl Supervisor {
         Ok(changed)
     }
 
-    /// What cannot be forgotten now is forgotten another time.
+    /// A failed removal is retried later.
     pub(crate) fn forget_old_mail(&mut self) {
         const MOST: u64 = 1_000;
         let now_ms = ostler_os::wall_ms();
@@ -205,7 +205,7 @@ impl Handle {
         self.ask_mail(|reply| MailAsk::Send { draft, reply }).await
     }
 
-    /// For this caller alone, until it is settled or the claim is void.
+    /// The messages belong to this caller until they are settled or the claim expires.
     pub async fn claim_mail(&self, to: String, most: u32) -> Result<Vec<Mail>, NotKept> {
         self.ask_mail(|reply| MailAsk::Claim { to, most, reply }).await
     }
@@ -214,7 +214,7 @@ impl Handle {
         self.ask_mail(|reply| MailAsk::Settle { ids, is_read, reply }).await
     }
 
-    /// Answers with those that were there.
+    /// Returns the messages that existed.
     pub async fn remove_mail(&self, ids: Vec<String>) -> Result<Vec<Mail>, NotKept> {
         self.ask_mail(|reply| MailAsk::Remove { ids, reply }).await
     }

@@ -1,4 +1,4 @@
-//! What is written down: the commit of a turn, mail, the patrol's state, and the logs of the daemon itself.
+//! Stored data: the commit of a turn, mail, the patrol's state, and the daemon's own logs.
 
 pub(crate) mod commit;
 pub(crate) mod crash_log;

@@ -1,4 +1,4 @@
-//! What the patrol remembers, on the dispatcher's side: it alone writes it, and answers when it is on disk.
+//! The patrol's stored state: only the dispatcher writes it, and it replies after it is on disk.
 
 use crate::handle::{Ask, Handle};
 use crate::store::mail::{NotKept, Reply};
@@ -37,7 +37,7 @@ impl Supervisor {
         let _ = reply.send(done);
     }
 
-    /// Not owed if it cannot be written: its caller is told.
+    /// Not retried if it cannot be written: the caller gets the error.
     fn note_patrol(&mut self, notes: Vec<PatrolNote>, by: &Actor) -> Result<(), NotKept> {
         let at_ms = ostler_os::wall_ms();
         let entry = |PatrolNote { unit, what, why, mut evidence }: PatrolNote| {
@@ -69,7 +69,7 @@ impl Handle {
         self.ask_patrol(|reply| PatrolAsk::Say { agent, said, reply }).await
     }
 
-    /// Replaces the orders, if they are still those that were seen.
+    /// Replaces the orders, if `seen` is still their current state.
     pub async fn order_patrol(&self, seen: PatrolOrders, now: PatrolOrders) -> Result<(), NotKept> {
         let (seen, now) = (Box::new(seen), Box::new(now));
         self.ask_patrol(|reply| PatrolAsk::Order { seen, now, reply }).await

@@ -1,5 +1,5 @@
-//! The journal is kept within its bounds by a thread that lives only while there is something to remove. It works in
-//! slices of about two milliseconds with pauses between them: a unit that is started again meanwhile hardly waits.
+//! Keeps the journal within its limits. The thread exists only while entries must be removed. It works in slices of
+//! about two milliseconds with pauses, so that a unit restart in between hardly waits.
 
 use ostler_model::Settings;
 use ostler_registry::{JournalBounds, Pruned, Pruner};
@@ -14,7 +14,7 @@ const ROWS_LEAST: u64 = 16;
 const ROWS_MOST: u64 = 512;
 const LONG_MS: u64 = 3;
 
-/// After so many new entries it is looked whether there are too many.
+/// After this many new entries, check whether there are too many.
 const LOOK_EVERY: u64 = 1_000;
 
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(crate) struct Pruning {
 }
 
 impl Pruning {
-    /// So many entries were written.
+    /// Counts new entries.
     pub(crate) fn wrote(&mut self, entries: usize, settings: &Settings, registry: &Path) {
         self.written += entries as u64;
         if self.written >= LOOK_EVERY.min(settings.journal_rows / 10).max(1) {
@@ -32,7 +32,7 @@ impl Pruning {
         }
     }
 
-    /// Begins, unless it is at work already.
+    /// Starts the thread, unless it is running.
     pub(crate) fn begin(&mut self, settings: &Settings, registry: &Path) {
         self.written = 0;
         if self.is_at_work.swap(true, Ordering::AcqRel) {
@@ -44,7 +44,7 @@ impl Pruning {
             .name("pruner".to_owned())
             .stack_size(256 << 10)
             .spawn(move || {
-                // What cannot be removed now is removed another time.
+                // A failed removal is retried at the next check.
                 let _ = work(&bounds, &registry);
                 is_at_work.store(false, Ordering::Release);
             });

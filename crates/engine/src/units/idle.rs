@@ -1,8 +1,8 @@
-//! Whether a unit's agent has nothing to do, and what wakes one that sleeps.
+//! Whether a unit's agent is idle, and what resumes a suspended unit.
 //!
-//! What an agent says of itself, or its profile of it, counts (`report_idle`). Without that, silence does: no output, no
-//! input, nobody attached, and processes that use next to nothing of the processor. In either case unread mail, waiting
-//! nudges, a person at its terminal and its own word that it is busy keep it awake.
+//! An agent's own report or the judgement by its profile counts (`report_idle`). Without these, silence counts: no
+//! output, no input, no client attached, and almost no CPU use. In either case, unread mail, queued nudges, a person at
+//! the terminal, and a report that the agent is busy keep it awake.
 
 use crate::checks::prober::Order;
 use crate::handle::{Ask, Handle};
@@ -15,30 +15,31 @@ use ostler_model::{
 };
 use ostler_os::{Detail, TreeSubject};
 
-/// From this share of a processor on, in percent, used or waited for, silence is work: a build, a test. An idle agent draws its cursor.
+/// From this CPU use in percent (used or waited for), a silent unit is working, for example on a build. An idle agent
+/// uses some CPU to draw its cursor.
 const BUSY_PERCENT: u64 = 20;
-/// A shorter time between two looks says nothing of the processor.
+/// A shorter interval between two measurements is not used.
 const MEASURED_MS: u64 = 500;
-/// Variables by which an agent knows its own name, which is that of its mailbox.
+/// Variables with the agent's own name, which is also the name of its mailbox.
 const NAMES: [&str; 3] = ["OSTLER_AGENT", "GT_ROLE", "BD_ACTOR"];
 
-/// The processor time of a run whose silence is looked into, with the time it waited for a processor.
+/// A run's CPU time, including the time it waited for a CPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CpuMark {
     at_ms: u64,
     cpu_ms: u64,
-    /// Since the look before; none at the first.
+    /// Since the previous measurement; `None` at the first.
     percent: Option<u64>,
 }
 
-/// What was found.
+/// The result of the check.
 enum Found {
     Idle {
         mono_ms: u64,
     },
-    /// Something keeps it awake: its idle time begins anew.
+    /// Something keeps the unit awake: its idle time begins again.
     Awake(String),
-    /// It has to be looked at once more.
+    /// Another measurement is needed.
     Unsure,
 }
 
@@ -54,7 +55,7 @@ impl Supervisor {
             && let Some(argv) = unattended(&tmux)
             && let Some(subject) = self.subject(unit.clone(), run)
         {
-            // Only tmux knows whether somebody is attached there.
+            // Only tmux knows whether a client is attached to the session.
             let order = Order::Unattended { subject, argv, mono_ms: *mono_ms };
             if self.prober.order(order).is_ok() {
                 return;
@@ -63,11 +64,11 @@ impl Supervisor {
         self.notify_idle(unit, run, found);
     }
 
-    /// The word of tmux, when all else is still so.
+    /// Handles tmux's answer, if the unit is still idle otherwise.
     pub(crate) fn take_unattended(&mut self, unit: String, run: RunId, idle: Idle) {
         let found = match idle {
             Idle::Since { .. } => self.idleness(&unit, run),
-            Idle::No => Found::Awake("somebody is attached to its session".to_owned()),
+            Idle::No => Found::Awake("a client is attached to its tmux session".to_owned()),
         };
         self.notify_idle(unit, run, found);
     }
@@ -122,41 +123,41 @@ impl Supervisor {
         match self.processor_of(run, now_ms) {
             None => Found::Unsure,
             Some(percent) if percent >= BUSY_PERCENT => {
-                Found::Awake(format!("its processes use {percent} % of a processor, or would"))
+                Found::Awake(format!("its processes use or wait for {percent} % of a CPU"))
             }
             Some(_) => Found::Idle { mono_ms },
         }
     }
 
-    /// What keeps it awake, whatever it does itself.
+    /// What keeps the unit awake, whatever the agent does.
     fn obstacle(&self, spec: &UnitSpec, run: RunId) -> Option<String> {
         match self.live.get(&run).map(|live| live.hands.attached()) {
             Some(0) | None => {}
-            Some(_) => return Some("somebody is attached to its terminal".to_owned()),
+            Some(_) => return Some("a client is attached to its terminal".to_owned()),
         }
         let waiting =
             self.registry.waiting_for(self.instance, &names_of(spec), ostler_os::wall_ms());
         match waiting {
-            // What cannot be read is no reason to end anybody.
+            // A failure to read must not end a unit.
             Err(error) => {
                 return Some(format!("its mail cannot be counted: {}", error.description()));
             }
             Ok((0, 0)) => {}
-            Ok((0, nudges)) => return Some(format!("{nudges} nudges wait for it")),
+            Ok((0, nudges)) => return Some(format!("{nudges} queued nudges")),
             Ok((mail, _)) => return Some(format!("{mail} unread mail")),
         }
         let said = self.registry.said_of(self.instance, &spec.name).ok().flatten();
         if let Some(said) = said {
             if said.busy_until_ms.is_some_and(|until| until > ostler_os::wall_ms()) {
-                return Some("it said that it is busy".to_owned());
+                return Some("its agent reported that it is busy".to_owned());
             }
             let gate = |said: &ostler_model::Declared| said.state == DeclaredState::AwaitingGate;
             if said.declared.as_ref().is_some_and(gate) {
-                return Some("it waits at a gate".to_owned());
+                return Some("its agent waits at a gate".to_owned());
             }
         }
-        // It would come back as another.
-        self.lacks_session(spec).then(|| "the session of its agent is not known".to_owned())
+        // Without its session, the unit would lose its conversation.
+        self.lacks_session(spec).then(|| "the session of its agent is unknown".to_owned())
     }
 
     fn lacks_session(&self, spec: &UnitSpec) -> bool {
@@ -167,7 +168,7 @@ impl Supervisor {
         is_named && !known
     }
 
-    /// The share of a processor that its processes use, though nothing is heard of them: told by two looks.
+    /// The CPU use of a silent run, from two measurements.
     fn processor_of(&mut self, run: RunId, now_ms: u64) -> Option<u64> {
         let record = self.world.record(run)?;
         let live = self.live.get(&run)?;
@@ -179,7 +180,7 @@ impl Supervisor {
             reaper: scope.and_then(ostler_os::Scope::reaper).map(|reaper| reaper.fingerprint().pid),
         };
         let seen = ostler_os::look_at_trees(std::slice::from_ref(&subject), Detail::Sums);
-        // One that works on a busy machine mostly stands in line.
+        // A working process on a busy machine mostly waits for a CPU.
         let cpu_ms =
             seen.into_iter().next().flatten()?.cpu_ms + ostler_os::time_in_line_ms(&subject);
         let mark = CpuMark { at_ms: now_ms, cpu_ms, percent: None };
@@ -196,7 +197,7 @@ impl Supervisor {
         mark.percent
     }
 
-    /// Mail or a nudge for this name has come.
+    /// Mail or a nudge for this name has arrived.
     pub(crate) fn wake_for(&mut self, name: &str, why: &str) {
         let is_meant =
             |spec: &UnitSpec| spec.idle.is_some() && names_of(spec).contains(&name.to_owned());
@@ -215,7 +216,7 @@ impl Supervisor {
         self.events.push_back(Event::Unit { name, event: UnitEvent::Wake { by, why } });
     }
 
-    /// What came for a sleeper while there was no supervisor, or just before one died.
+    /// Resumes units whose mail or nudge arrived while no supervisor ran, or just before it died.
     pub(crate) fn wake_those_with_work(&mut self) {
         let now_ms = ostler_os::wall_ms();
         let sleeping: Vec<(String, Vec<String>)> = self
@@ -227,12 +228,12 @@ impl Supervisor {
         for (unit, names) in sleeping {
             let waiting = self.registry.waiting_for(self.instance, &names, now_ms);
             if waiting.is_ok_and(|waiting| waiting != (0, 0)) {
-                self.wake_unit(unit, Actor::Supervisor, "mail or a nudge waits for it".to_owned());
+                self.wake_unit(unit, Actor::Supervisor, "mail or a nudge is waiting".to_owned());
             }
         }
     }
 
-    /// Why a unit that may sleep does not.
+    /// Why a unit that may be suspended is not.
     pub(crate) fn awake_because(
         &self,
         unit: &str,
@@ -249,7 +250,7 @@ impl Supervisor {
     }
 }
 
-/// The mailboxes that its agent reads: its own name in its environment comes before the unit's.
+/// The mailboxes that the unit's agent reads: the name in its environment, then the unit's name.
 fn names_of(spec: &UnitSpec) -> Vec<String> {
     let inherited = |name: &str| {
         let is_it = |text: &&OsText| text.as_bytes().starts_with(format!("{name}=").as_bytes());
@@ -261,7 +262,7 @@ fn names_of(spec: &UnitSpec) -> Vec<String> {
     own.chain([spec.name.clone()]).map(|name| Mail::mailbox(&name).to_owned()).collect()
 }
 
-/// Ends with 0 if nobody is attached to its session; with anything else it stays awake.
+/// A command that exits with 0 if no client is attached to the session; any other result keeps the unit awake.
 fn unattended(tmux: &TmuxSpec) -> Option<Vec<String>> {
     let script =
         "[ \"$(\"$0\" -S \"$1\" display-message -p -t \"=$2:\" '#{session_attached}')\" = 0 ]";
@@ -271,13 +272,12 @@ fn unattended(tmux: &TmuxSpec) -> Option<Vec<String>> {
 }
 
 impl Handle {
-    /// Whoever knows the agent of this run tells whether it has nothing to do. It counts as long as the run lives, or
-    /// until something else is told.
+    /// Sets whether the agent of this run is idle. The state counts until the run ends or another state is set.
     pub fn report_idle(&self, run: RunId, idle: AgentIdle) {
         self.notify(Ask::AgentIdle { run, idle });
     }
 
-    /// Brings a unit back that sleeps.
+    /// Resumes a suspended unit.
     pub fn wake_unit(&self, name: String, by: Actor, why: String) {
         self.notify(Ask::WakeUnit { name, by, why });
     }

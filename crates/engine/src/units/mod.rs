@@ -1,4 +1,4 @@
-//! Units on the engine's side: runs are made for them, checks are begun, and whoever waits is answered.
+//! The engine's part of units: creates their runs, starts their checks, and replies to waiting callers.
 
 pub(crate) mod idle;
 pub(crate) mod schedule;
@@ -24,15 +24,15 @@ use tokio::sync::oneshot;
 /// No run has more ancestors than this.
 const GENERATIONS: usize = 1_000;
 
-/// How long a unit lives before whoever waits for it is told that it runs.
+/// How long a unit must live before a waiting caller learns that it runs.
 const PROOF_MS: u64 = 60;
 
-/// What somebody waits for.
+/// What a caller waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitCondition {
-    /// Each is ready, has come to its end, has failed, or waits for one that has.
+    /// Each unit is ready, done or failed, or waits for a failed one.
     Settled,
-    /// Each is stopped, or no longer there.
+    /// Each unit is stopped or no longer exists.
     Stopped,
 }
 
@@ -42,15 +42,15 @@ pub(crate) struct UnitWaiter {
     pub(crate) reply: oneshot::Sender<Vec<UnitView>>,
 }
 
-/// What is declared together, by one file or by hand.
+/// Units declared together, by one file or by a command.
 #[derive(Clone, Debug)]
 pub struct Declaration {
     pub units: Vec<UnitSpec>,
     /// The pools of the file.
     pub pools: Vec<PoolSpec>,
-    /// Units of this file that are not among them are withdrawn.
+    /// Units of this file that are not in `units` are withdrawn.
     pub file: Option<String>,
-    /// Withdrawn, whatever declared them.
+    /// Withdrawn, whatever file declared them.
     pub gone: Vec<String>,
     pub start: bool,
     pub dry_run: bool,
@@ -82,7 +82,7 @@ impl Supervisor {
             .filter(|name| !units.iter().any(|unit| unit.name == *name))
             .collect();
         let declared: Vec<Declared> = units.into_iter().map(digested).collect();
-        // What is the daemon's own is in no file's plan.
+        // The daemon's own units belong to no file's plan.
         let of_files = declared.iter().filter(|new| new.spec.part != Some(Part::Daemon));
         let mut plan: Vec<Change> = of_files.map(|new| self.planned(new, start)).collect();
         plan.extend(
@@ -136,7 +136,7 @@ impl Supervisor {
         self.events.push_back(Event::UnitsAsked { names, ask, by });
     }
 
-    /// Those with their processes.
+    /// The views of all units, with their processes.
     pub(crate) fn unit_views(&self) -> Vec<UnitView> {
         let mut views = self.world.unit_views(now());
         for view in &mut views {
@@ -170,7 +170,7 @@ impl Supervisor {
             let said = report.map(|report| report.said());
             let is_reported = |said: &String| match view.state {
                 UnitState::Starting => !said.is_empty(),
-                // Of one that runs only what is wrong.
+                // For a running unit, only a problem is shown.
                 UnitState::Ready => said.starts_with("unknown") && view.why.is_empty(),
                 _ => false,
             };
@@ -200,7 +200,7 @@ impl Supervisor {
         }
     }
 
-    /// Everyone whose wish has come true is answered.
+    /// Replies to the callers whose condition is met.
     pub(crate) fn answer_unit_waiters(&mut self) {
         self.proven_at = None;
         if self.unit_waiters.is_empty() {
@@ -211,7 +211,7 @@ impl Supervisor {
         for waiter in std::mem::take(&mut self.unit_waiters) {
             let is_true = match waiter.until {
                 WaitCondition::Settled => self.is_settled(&waiter.names, now_ms),
-                // Who is wanted again by somebody else may not be gone for a long time.
+                // A unit that another caller wants running again may not stop for a long time.
                 WaitCondition::Stopped => waiter.names.iter().all(|name| {
                     (self.world.is_unit_stopped(name)
                         && !with_runs.contains(name)
@@ -229,7 +229,7 @@ impl Supervisor {
         }
     }
 
-    /// Units from inside of which live runs were asked for, now or by an earlier copy.
+    /// Units whose processes requested runs that are live, in their current or an earlier run.
     fn units_with_runs(&self) -> HashSet<String> {
         let record = |run: RunId| {
             let live = self.world.record(run).cloned();
@@ -249,8 +249,7 @@ impl Supervisor {
         self.world.unit(name).is_some_and(|record| record.desired == Desired::Running)
     }
 
-    /// One that has nothing to say when it is ready has to live for a moment first: a program that cannot work
-    /// mostly ends at once.
+    /// A unit without a readiness check must live for a moment first: a program that cannot work usually exits at once.
     fn is_settled(&mut self, names: &[String], now_ms: u64) -> bool {
         if !names.iter().all(|name| self.world.is_unit_settled(name)) {
             return false;
@@ -279,11 +278,11 @@ impl Supervisor {
         let Some((run, spec)) = spec else {
             return self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
         };
-        // If it cannot be heard now, it is not started: then that is told.
+        // If its reports cannot be received, it is not started, and an error says why.
         let _ = self.report_of(unit, run);
         let lacks = self.world.unit(unit).and_then(|record| lacks_tmux(&record.spec));
         match self.new_run(Box::new(spec), Actor::Supervisor) {
-            // Made again when it is spawned: a thousand that wait would take more room than all else.
+            // The spec is built again at the spawn: a thousand waiting specs would need much memory.
             Ok(run) => {
                 if let Some(live) = self.live.get_mut(&run) {
                     live.spec = None;
@@ -301,7 +300,7 @@ impl Supervisor {
         }
     }
 
-    /// What a copy of the unit is started with, as this run.
+    /// What this run of the unit is started with.
     pub(crate) fn copy_of(&self, unit: &str, run: RunId) -> Option<RunSpec> {
         let record = self.world.unit(unit)?;
         let mut spec = run_spec(&record.spec);
@@ -316,7 +315,7 @@ impl Supervisor {
         Some(spec)
     }
 
-    /// Whether an earlier copy of it was ever started.
+    /// True if an earlier run of the unit was ever started.
     pub(crate) fn has_run(&self, unit: &str, run: RunId) -> bool {
         let is_earlier = |record: &RunRecord| record.run_id != run && record.pid.is_some();
         self.world.unit(unit).is_some_and(|record| !record.ends.is_empty())
@@ -336,7 +335,7 @@ impl Supervisor {
                 None => Order::Ready { subject, ready, register_ms },
             };
             if let Err(error) = self.prober.order(order) {
-                let why = format!("it cannot be asked: {error}");
+                let why = format!("the check could not start: {error}");
                 self.take_probed(unit, UnitEvent::NotReady { run, why });
             }
         }
@@ -374,7 +373,7 @@ impl Supervisor {
         }
         for order in orders {
             if let Err(error) = self.prober.order(order) {
-                let why = format!("it cannot be asked: {error}");
+                let why = format!("the check could not start: {error}");
                 self.take_probed(unit.clone(), UnitEvent::Unhealthy { run, why });
             }
         }
@@ -391,7 +390,8 @@ impl Supervisor {
     }
 }
 
-/// The engine tells at once when it is gone, and its silence is told too: until then it runs at this moment.
+/// When the container was last seen running. The container engine reports an end at once, and its own failure too, so
+/// otherwise the container runs now.
 fn last_seen_running(view: &UnitView, report: Option<&AppReport>) -> Option<u64> {
     match report {
         Some(report) if report.said().starts_with("unknown") => Some(report.said_at_ms()),
@@ -400,12 +400,12 @@ fn last_seen_running(view: &UnitView, report: Option<&AppReport>) -> Option<u64>
     }
 }
 
-/// Whatever has it is never there beside a copy of the unit.
+/// At most one live run has this key.
 pub(crate) fn scope_key(unit: &str) -> String {
     format!("unit {unit}")
 }
 
-/// What a copy of it is started with.
+/// The run spec of the unit.
 pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
     let declared =
         unit.env.iter().map(|(name, value)| OsText(format!("{name}={value}").into_bytes()));
@@ -420,11 +420,11 @@ pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
         stdin: false,
         session_id: "unit".to_owned(),
         unit: Some(unit.name.clone()),
-        // Never two copies at once, whatever else happens.
+        // Never two runs at once.
         scope_key: Some(scope_key(&unit.name)),
         limits: unit.limits,
         resources: unit.resources,
-        // The unit has its place already.
+        // The unit already holds its place in the pool.
         pool: None,
         detach: Detach::Forbid,
         keep: false,
@@ -433,7 +433,7 @@ pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
 }
 
 fn digested(spec: UnitSpec) -> Declared {
-    // Named one by one, so that a new one cannot be forgotten. What is left out is no change if it differs.
+    // All fields are listed, so that a new one cannot be forgotten. An ignored field is no change if it differs.
     let UnitSpec {
         name,
         argv,
@@ -476,7 +476,7 @@ fn digested(spec: UnitSpec) -> Declared {
     Declared { run_digest, digest, spec }
 }
 
-/// Digests of an earlier version, which depended on its toolchain, are replaced by what they stood for: nothing changed.
+/// Replaces digests of an earlier version, which depended on its toolchain, so that they do not count as a change.
 pub(crate) fn renew_digests(record: &mut UnitRecord) {
     const DIGITS: usize = 32;
     if record.digest.len() == DIGITS {
@@ -509,7 +509,7 @@ mod tests {
         .expect("a unit")
     }
 
-    /// They are stored. A release that computes others restarts every unit of every home: never change them.
+    /// The digests are stored. A release that computes others restarts every unit of every home: never change them.
     #[test]
     fn the_digests_of_a_known_unit_stay_as_they_are() {
         let declared = digested(spec());

@@ -1,5 +1,5 @@
-//! When units with a schedule are due. The wall clock is what a schedule is about: it is looked at again at
-//! least once a minute, so that a clock that was set is noticed.
+//! When units with a schedule are due. Schedules follow the wall clock, which is checked at least once a minute, so
+//! that a changed clock is noticed.
 
 use croner::Cron;
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ struct Row {
 }
 
 impl Timetable {
-    /// These are the units with a schedule now; `fired` is when each was begun last.
+    /// Sets the units with a schedule; the third value is when each was last started.
     pub(crate) fn set(
         &mut self,
         units: impl Iterator<Item = (String, ScheduleSpec, Option<u64>)>,
@@ -31,7 +31,7 @@ impl Timetable {
             let row = match self.rows.remove(&name) {
                 Some(row) if row.spec == spec => row,
                 Some(_) | None => {
-                    // A time that was missed while nobody was there is made up for, if that is wanted.
+                    // A time that was missed while no supervisor ran is made up for, if configured.
                     let from = match (spec.missed, fired) {
                         (Missed::Once, Some(fired)) => fired.min(now_ms),
                         (Missed::Once, None) | (Missed::Skip, _) => now_ms,
@@ -48,13 +48,13 @@ impl Timetable {
         self.rows.get(unit)?.next_ms
     }
 
-    /// How long until somebody has to look.
+    /// How long until the next check.
     pub(crate) fn due_in(&self, now_ms: u64) -> Option<u64> {
         let next = self.rows.values().filter_map(|row| row.next_ms).min()?;
         Some(next.saturating_sub(now_ms).min(LOOK_AGAIN_MS))
     }
 
-    /// Whose time has come; each once, however many times have passed.
+    /// The units that are due; each once, even if several times have passed.
     pub(crate) fn due(&mut self, now_ms: u64) -> Vec<String> {
         let mut due = Vec::new();
         for (name, row) in &mut self.rows {
@@ -70,7 +70,7 @@ impl Timetable {
     }
 }
 
-/// The first time after this one, in the schedule's own time zone.
+/// The first scheduled time after `after_ms`, in the schedule's time zone.
 fn next(spec: &ScheduleSpec, after_ms: u64) -> Option<u64> {
     let cron: Cron = spec.cron.parse().ok()?;
     let zone = match &spec.time_zone {

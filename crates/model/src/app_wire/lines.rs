@@ -1,29 +1,29 @@
-//! Bytes into lines, with a limit on what is kept of one.
+//! Splits bytes into lines, with a limit on the memory for one line.
 
-/// The longest line that is read.
+/// The longest accepted line.
 pub const LINE_MOST: usize = 256 << 10;
-/// So much without an end, and whoever sends it will not stop.
+/// After this many bytes without a line end, the sender will not send one.
 pub const UNENDED_MOST: usize = 1 << 20;
-/// What a quiet connection keeps.
+/// The buffer that an idle connection keeps.
 const KEPT: usize = 4 << 10;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     Whole(&'a [u8]),
-    /// It has ended, and nothing of it was kept.
+    /// The line ended, but was too long to keep.
     TooLong,
-    /// It does not end.
+    /// The line does not end.
     Endless,
 }
 
-/// What came and is not yet a line.
+/// Bytes received that are not yet a line.
 #[derive(Debug, Default)]
 pub struct Lines {
     bytes: Vec<u8>,
     /// Where the next line begins, and how far it was searched for its end.
     begin: usize,
     searched: usize,
-    /// How much of a line that is too long has gone by.
+    /// How many bytes of an oversized line were skipped.
     passed: usize,
 }
 
@@ -40,7 +40,7 @@ impl Lines {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next line, if one has come. An empty one is none.
+    /// The next complete line. Empty lines are skipped.
     #[expect(clippy::should_implement_trait, reason = "a line borrows what it is taken from")]
     pub fn next(&mut self) -> Option<Line<'_>> {
         loop {
@@ -101,7 +101,7 @@ mod tests {
         found
     }
 
-    /// A3: however the bytes come, the lines are the same.
+    /// A3: however the bytes are split, the lines are the same.
     #[test]
     fn lines_do_not_depend_on_how_bytes_come() {
         let text = "one\r\n\n  two \nthree\nhalf";
@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    /// A3: a line over 256 KiB is passed over, whatever it is cut into, and the next is heard.
+    /// A3: a line over 256 KiB is skipped, however it is split, and the next one is read.
     #[test]
     fn a_line_that_is_too_long_is_passed_over() {
         let mut long = vec![b'x'; LINE_MOST + 1];
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(all(&mut lines)[0].len(), LINE_MOST);
     }
 
-    /// A3: over 1 MiB without an end is told, and little of it was kept.
+    /// A3: over 1 MiB without a line end is reported, and little of it was kept.
     #[test]
     fn what_does_not_end_is_told_and_not_kept() {
         let mut lines = Lines::default();

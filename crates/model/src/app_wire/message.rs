@@ -20,7 +20,7 @@ pub enum FaultCode {
     InternalError,
 }
 
-/// Why a request was not done.
+/// Why a request failed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fault {
     pub code: FaultCode,
@@ -44,7 +44,7 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Nothing is null. It is JSON, but may be too deep.
+    /// The parameters; missing ones are null. They are valid JSON, but may be nested too deeply.
     pub fn params(&self) -> Result<Value, Fault> {
         let Some(raw) = self.params else { return Ok(Value::Null) };
         serde_json::from_str(raw.get())
@@ -66,7 +66,7 @@ struct Envelope<'a> {
     token: Option<Cow<'a, str>>,
 }
 
-/// Some number their requests.
+/// Accepts an id that is a number.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Id<'a> {
@@ -74,38 +74,38 @@ enum Id<'a> {
     Number(i64),
 }
 
-/// What is wrong with a line, and of which request, if that could be read.
+/// On error: what is wrong with the line, and the id of the request if it could be read.
 pub fn read_request(line: &[u8]) -> Result<Request<'_>, (String, Fault)> {
     let invalid =
         |id: String, message: String| (id, Fault::new(FaultCode::InvalidRequest, message));
     let text = std::str::from_utf8(line).map_err(|bad| {
         invalid(String::new(), format!("not UTF-8 at byte {}", bad.valid_up_to()))
     })?;
-    // A list would be read as the fields in their order.
+    // A list would be parsed as the fields in order.
     if !text.trim_ascii_start().starts_with('{') {
-        return Err(invalid(String::new(), "not a request: an object is needed".to_owned()));
+        return Err(invalid(String::new(), "not a request: it must be an object".to_owned()));
     }
     let envelope: Envelope<'_> = serde_json::from_str(text)
         .map_err(|bad| invalid(id_of(text), format!("not a request: {bad}")))?;
     let id = match envelope.id {
         Some(Id::Text(text)) => text,
         Some(Id::Number(number)) => Cow::Owned(number.to_string()),
-        None => return Err(invalid(String::new(), "a request has an \"id\"".to_owned())),
+        None => return Err(invalid(String::new(), "a request needs an \"id\"".to_owned())),
     };
     if envelope.kind.as_deref() != Some("request") {
         let message = match envelope.kind {
-            Some(kind) => format!("\"type\" is {kind:?}; only \"request\" is heard here"),
-            None => "a request has \"type\": \"request\"".to_owned(),
+            Some(kind) => format!("\"type\" is {kind:?}; it must be \"request\""),
+            None => "a request needs \"type\": \"request\"".to_owned(),
         };
         return Err(invalid(id.into_owned(), message));
     }
     let Some(method) = envelope.method else {
-        return Err(invalid(id.into_owned(), "a request has a \"method\"".to_owned()));
+        return Err(invalid(id.into_owned(), "a request needs a \"method\"".to_owned()));
     };
     Ok(Request { id, method, params: envelope.params, token: envelope.token })
 }
 
-/// Of something that is JSON, but no request.
+/// The id in something that is JSON, but no request.
 fn id_of(text: &str) -> String {
     #[derive(Deserialize)]
     struct OnlyId {
@@ -148,9 +148,9 @@ mod tests {
         assert_eq!(fault("[]").0, "");
         assert_eq!(fault("{").0, "");
         assert_eq!(fault(r#"{"id":"9","type":"event"}"#).0, "9");
-        assert_eq!(fault(r#"{"id":"9","type":"request"}"#).1, "a request has a \"method\"");
+        assert_eq!(fault(r#"{"id":"9","type":"request"}"#).1, "a request needs a \"method\"");
         assert_eq!(fault(r#"{"id":"9","type":"request","method":1}"#).0, "9");
-        assert!(fault(r#"["9","request","app.ready"]"#).1.contains("an object is needed"));
+        assert!(fault(r#"["9","request","app.ready"]"#).1.contains("it must be an object"));
         assert!(fault(&"{\"a\":".repeat(100_000)).1.starts_with("not a request"));
         let (_, bad) = read_request(b"{\"id\":\"\xff\"}").expect_err("not UTF-8");
         assert!(bad.message.starts_with("not UTF-8"), "{}", bad.message);

@@ -1,4 +1,4 @@
-//! What comes over the app socket: bytes into lines, a line into a request or a fault.
+//! Input of the app socket: bytes into lines, a line into a request or a fault.
 
 mod lines;
 mod message;

@@ -1,4 +1,4 @@
-//! Starting our own executable in the background, away from the caller's terminal.
+//! Starts our own executable in the background, detached from the caller's terminal.
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::ffi::{CString, OsString};
@@ -11,17 +11,14 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Something that was started, until it has said that it is ready or why not.
+/// A started process that has not yet reported whether it is ready.
 #[derive(Debug)]
 pub struct Background {
     line: File,
 }
 
-/// Starts it in a session of its own, with its standard output as the line on which it reports.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the guardian itself is not a run: nobody owns it yet"
-)]
+/// Starts the program in a new session. Its standard output is a pipe on which it reports.
+#[expect(clippy::disallowed_methods, reason = "the guardian is not a run")]
 pub fn start_background(
     program: &Path,
     arguments: &[&std::ffi::OsStr],
@@ -37,9 +34,9 @@ pub fn start_background(
         .stdout(Stdio::from(theirs))
         .stderr(Stdio::from(log));
     #[expect(unsafe_code, reason = "std can neither make a grandchild nor a session")]
-    // SAFETY: fork, setsid and _exit may be called here, and touch no memory.
+    // SAFETY: fork, setsid and _exit are allowed here and touch no memory.
     unsafe {
-        // A grandchild: it is no child of a caller who may live long and never wait for it.
+        // A grandchild, so that a long-lived caller that never waits gets no zombie.
         command.pre_exec(|| match libc::fork() {
             -1 => Err(io::Error::last_os_error()),
             0 => rustix::process::setsid().map(|_| ()).map_err(io::Error::from),
@@ -50,9 +47,9 @@ pub fn start_background(
     Ok(Background { line: File::from(line) })
 }
 
-/// Starts our own executable beside us: as our parent's child, not ours, so that it is not one of those
-/// we own and does not end with us.
-#[expect(unsafe_code, reason = "only the raw call makes a sibling")]
+/// Starts our own executable as a sibling: a child of this process's parent. It is not owned by this process and does
+/// not end with it.
+#[expect(unsafe_code, reason = "only the raw call creates a sibling")]
 #[expect(clippy::disallowed_methods, reason = "the guardian is not a run")]
 pub fn start_beside(
     arguments: &[&std::ffi::OsStr],
@@ -83,8 +80,8 @@ pub fn start_beside(
     let null = File::open("/dev/null")?;
     let (line, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
     let stdio: [(&dyn AsRawFd, i32); 3] = [(&null, 0), (&theirs as &OwnedFd, 1), (log, 2)];
-    // SAFETY: a plain copy of this process without its other threads; the copy only makes calls that are
-    // allowed then, on memory that was prepared before.
+    // SAFETY: a plain fork of this process without its other threads; the child only makes calls that are allowed then,
+    // on memory that was prepared before.
     let child = unsafe {
         let child = libc::syscall(libc::SYS_clone, libc::CLONE_PARENT, 0, 0, 0, 0);
         if child < 0 {
@@ -106,7 +103,8 @@ pub fn start_beside(
     Ok((child as i32, Background { line: File::from(line) }))
 }
 
-/// By its path where that still is the program we are, so that it is called by its name.
+/// The path of the running executable if the path still names it, so that the process list shows its name; otherwise
+/// `/proc/self/exe`.
 pub(super) fn own_executable() -> io::Result<CString> {
     let own = Path::new("/proc/self/exe");
     let path = std::fs::read_link(own)?;
@@ -114,7 +112,7 @@ pub(super) fn own_executable() -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
-/// Whether the program that we are is still what lies there.
+/// Whether `path` is still the running executable.
 fn is_own_executable(path: &Path) -> bool {
     match (std::fs::metadata("/proc/self/exe"), std::fs::metadata(path)) {
         (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),
@@ -123,7 +121,7 @@ fn is_own_executable(path: &Path) -> bool {
 }
 
 impl Background {
-    /// What it reported before it closed the line: empty if it died without a word.
+    /// Reads the report until end of file. Empty if the process died before it reported.
     pub fn report(mut self) -> String {
         let mut report = String::new();
         let _ = self.line.read_to_string(&mut report);

@@ -1,4 +1,4 @@
-//! What this machine lets us do, for `doctor`.
+//! What this machine supports, for `doctor`.
 
 use super::cgroup;
 use super::files::lift_descriptor_limit;
@@ -8,11 +8,11 @@ use super::process::Process;
 #[derive(Clone, Debug)]
 pub struct Capabilities {
     pub system: String,
-    /// A process can be held by descriptor.
+    /// pidfds are available.
     pub process_handles: bool,
-    /// The exit status of a process that is not our child can be read.
+    /// The exit status of a process that is not a child can be read.
     pub foreign_exit_status: bool,
-    /// The folder under which a kernel boundary can be made for each run, or why it cannot.
+    /// The directory below which each run gets a kernel boundary, or why there is none.
     pub boundary: Result<String, String>,
     pub descriptors_soft: Option<u64>,
     pub descriptors_hard: Option<u64>,

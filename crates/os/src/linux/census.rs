@@ -1,11 +1,11 @@
-//! One look at all processes of the machine.
+//! A snapshot of all processes of the machine.
 
 use super::descent::all_pids;
 use super::identity::stat;
 use std::collections::HashMap;
 
-/// One look at all processes of the machine: who is in which session and group. One serves many runs. The kernel lets
-/// nobody into a session or group that it does not descend into, so whoever is in there is of that run.
+/// A snapshot of all processes: which process is in which session and process group. One snapshot serves many runs. The
+/// kernel lets a process join only a session or group of its own ancestry, so every member belongs to the run.
 #[derive(Debug, Default)]
 pub struct Census {
     pub(super) by_session: HashMap<i32, Vec<i32>>,

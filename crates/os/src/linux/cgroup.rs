@@ -1,7 +1,7 @@
 //! A kernel boundary for each run: one cgroup v2 leaf.
 //!
-//! The leaves stand in a folder of ours inside the cgroup we were started in, wherever cgroup v2 is
-//! mounted: at the usual place, or beside the v1 hierarchies. Only groups we made are touched.
+//! The leaves are in the instance's own cgroup, below the cgroup this process was started in, wherever cgroup v2 is
+//! mounted: at the usual place, or beside the v1 hierarchies. Only cgroups that Ostler made are changed.
 
 use super::reserved_fds;
 use std::fs::{self, File};
@@ -9,10 +9,10 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// Where we stand ourselves once our own group hands controllers to its children.
+/// The child cgroup of the supervisor itself, if the parent delegates controllers to its children.
 pub(super) const SELF: &str = "ostler-self";
 
-/// Where cgroup v2 is mounted, and our own path in it.
+/// The mount point of cgroup v2, and the path of this process in it.
 fn own_group() -> Result<(PathBuf, String), String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")
         .map_err(|error| format!("/proc/self/mountinfo: {error}"))?;
@@ -37,14 +37,15 @@ fn own_group() -> Result<(PathBuf, String), String> {
     Ok((PathBuf::from(mount), own.to_owned()))
 }
 
-/// The folders of our own group and of those above it, the nearest first. The root has no limits of its own.
+/// The directories of this process's cgroup and of its ancestors, the nearest first. The root is left out: it has no
+/// limits.
 pub(super) fn own_folders() -> Vec<PathBuf> {
     let Ok((mount, own)) = own_group() else { return Vec::new() };
     let inner = below(&mount, &own);
     inner.ancestors().take_while(|folder| **folder != mount).map(Path::to_owned).collect()
 }
 
-/// Mount points escape spaces and the like in octal.
+/// Mount points escape spaces and other special characters in octal.
 pub(super) fn unescape(text: &str) -> String {
     text.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
 }
@@ -53,7 +54,7 @@ fn below(mount: &Path, own: &str) -> PathBuf {
     mount.join(own.trim_matches('/'))
 }
 
-/// Makes the folder for one instance's leaves.
+/// Creates the cgroup for one instance's leaves.
 pub(super) fn make_room(instance: &str) -> Result<PathBuf, String> {
     let (mount, own) = own_group()?;
     let room = below(&mount, &own).join(format!("ostler-{instance}"));
@@ -69,7 +70,7 @@ pub(super) fn make_room(instance: &str) -> Result<PathBuf, String> {
     Ok(room)
 }
 
-/// Whether a leaf could be made, without leaving one.
+/// Whether a leaf could be created. Leaves none behind.
 pub(super) fn probe() -> Result<String, String> {
     let room = make_room(&format!("probe-{}", rustix::process::getpid().as_raw_pid()))?;
     let parent = room.parent().map(|path| path.display().to_string()).unwrap_or_default();
@@ -77,7 +78,7 @@ pub(super) fn probe() -> Result<String, String> {
     Ok(parent)
 }
 
-/// One run's group.
+/// One run's cgroup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Leaf {
     path: PathBuf,
@@ -93,7 +94,7 @@ impl Leaf {
             Ok(()) => Ok(Self { path }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Self { path }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // The room was empty and somebody removed it.
+                // Another process removed the empty instance cgroup.
                 fs::create_dir_all(&path)?;
                 Ok(Self { path })
             }
@@ -113,7 +114,7 @@ impl Leaf {
         Ok(fs::OpenOptions::new().write(true).open(self.path.join("cgroup.procs"))?.into())
     }
 
-    /// `None` if the group is gone. One that cannot be looked at is not taken for empty.
+    /// `None` if the cgroup is gone. A cgroup that cannot be read counts as populated.
     pub(super) fn populated(&self) -> Option<bool> {
         let look = || {
             let mut text = [0u8; 64];
@@ -127,7 +128,7 @@ impl Leaf {
         }
     }
 
-    /// `None` if they cannot be listed.
+    /// `None` if the members cannot be listed.
     pub(super) fn listed(&self) -> Option<Vec<i32>> {
         match reserved_fds::spend(|| fs::read_to_string(self.path.join("cgroup.procs"))) {
             Err(error) if !is_gone(&error) => None,
@@ -135,7 +136,7 @@ impl Leaf {
         }
     }
 
-    /// A process that ends by a thread's exit may be listed while it is already dead; see `Scope`.
+    /// A process whose main thread has exited may be listed although it is dead; see `Scope`.
     pub(super) fn members(&self) -> Vec<i32> {
         let mut members = Vec::new();
         collect_members(&self.path, &mut members);
@@ -150,25 +151,25 @@ impl Leaf {
         let Some(own) = groups.lines().find_map(|line| line.strip_prefix("0::")) else {
             return false;
         };
-        // The name holds the run's id, so it is the only one; the run may have made groups below it.
+        // The name contains the run's id, so it is unique. The run may have made cgroups below it.
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         own.split('/').any(|part| part == name)
     }
 
-    /// All at once, by the kernel; it cannot be outrun by forking.
+    /// The kernel kills all members at once; forking cannot outrun it.
     pub(super) fn kill(&self) -> bool {
         reserved_fds::spend(|| fs::write(self.path.join("cgroup.kill"), "1")).is_ok()
     }
 
-    /// A descriptor that becomes ready when `populated` changes.
+    /// A descriptor that becomes ready (`POLLPRI`) when `populated` changes.
     pub(super) fn watch(&self) -> Option<OwnedFd> {
         let mut file = File::open(self.path.join("cgroup.events")).ok()?;
-        // A change is told against what was last read.
+        // The kernel reports changes since the last read.
         let _ = file.read(&mut [0u8; 64]);
         Some(file.into())
     }
 
-    /// Removes the group and those the run made below it. Fails, harmlessly, while it is populated.
+    /// Removes the cgroup and those the run made below it. Fails, harmlessly, while it is populated.
     pub(super) fn remove(&self) {
         if fs::remove_dir(&self.path).is_ok() {
             return;
@@ -180,7 +181,7 @@ impl Leaf {
     }
 }
 
-/// Whether that means that there is no such group any longer.
+/// Whether the error means that the cgroup does not exist any more.
 fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ENODEV)
 }
@@ -206,14 +207,14 @@ pub(super) fn sub_groups(path: &Path) -> Vec<PathBuf> {
     reserved_fds::spend(list).unwrap_or_default()
 }
 
-/// Whether a process is in the group of some run.
+/// Whether a process is in the cgroup of some run.
 pub(super) fn is_in_some_leaf(pid: i32) -> bool {
     let group_of = |who: &str| {
         let groups = fs::read_to_string(format!("/proc/{who}/cgroup")).ok()?;
         groups.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_owned)
     };
     let Some(theirs) = group_of(&pid.to_string()) else { return false };
-    // We may be in another's run ourselves: who is there with us is in no leaf of ours.
+    // This process may be in a run's cgroup itself; the processes there are in no leaf of this instance.
     theirs.contains("/ostler-")
         && theirs.contains("/run-")
         && group_of("self").is_none_or(|own| own != theirs)

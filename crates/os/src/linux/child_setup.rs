@@ -1,4 +1,4 @@
-//! The child's side of a start: what it does between its birth and the program it becomes.
+//! The child's side of a spawn: from its creation to its exec.
 
 use super::run_reaper::{NOTE, NUMBERS_AT};
 use super::stdio_slots::leave_table;
@@ -9,7 +9,7 @@ use std::os::fd::RawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What the child reads and writes in our memory.
+/// The data that the child reads and writes in the parent's memory.
 pub(super) struct Plan {
     pub(super) candidates: Vec<*const libc::c_char>,
     pub(super) arguments: Vec<*const libc::c_char>,
@@ -18,47 +18,49 @@ pub(super) struct Plan {
     pub(super) environment: Vec<*const libc::c_char>,
     pub(super) directory: *const libc::c_char,
     pub(super) stdio: [RawFd; 3],
-    /// It is born on our table of descriptors, and leaves it with what is below this.
+    /// The child shares the parent's descriptor table, and copies only the entries below this number when it unshares
+    /// the table.
     pub(super) leaves_with: Option<RawFd>,
     pub(super) terminal: bool,
     pub(super) umask: libc::mode_t,
     pub(super) descriptors: Option<libc::rlimit>,
     pub(super) ignored: Vec<libc::c_int>,
-    /// To be joined by the child itself, where it could not be born there.
+    /// `cgroup.procs` that the child must join itself, if it was not created in the cgroup.
     pub(super) boundary: RawFd,
-    /// Groups beside its boundary.
+    /// Cgroups beside its boundary.
     pub(super) joins: Vec<RawFd>,
-    /// The brake on its data.
+    /// The limit on its data.
     pub(super) data: Option<libc::rlimit>,
-    /// As a number, and as the kernel wants to read it for a whole session.
+    /// The nice value, and as text for the session's autogroup.
     pub(super) nice: Option<(i32, CString)>,
-    /// Between us and the child, where it is to have one.
+    /// The reaper between the supervisor and the child, if there is one.
     pub(super) reaper: Option<ReaperPlan>,
     pub(super) failed_stage: SpawnStage,
     pub(super) failed_errno: i32,
 }
 
-/// What the child's reaper reads and writes in our memory.
+/// The data that the reaper reads and writes in the supervisor's memory.
 pub(super) struct ReaperPlan {
-    /// The top of a stack for the child: the reaper has ours.
+    /// The top of the child's stack: the reaper uses the launcher's.
     pub(super) stack_top: usize,
-    /// On our table, below what is left behind.
+    /// In the shared table, below `leaves_with`.
     pub(super) note: RawFd,
     pub(super) program: CString,
     pub(super) arguments: Vec<*const libc::c_char>,
     pub(super) root: libc::pid_t,
-    /// A descriptor of the child, on our own table.
+    /// A pidfd of the child, in the shared table.
     pub(super) root_descriptor: RawFd,
-    /// Why it could not become the reaper: the child is ours then.
+    /// Why it could not become the reaper. The child is then a child of the supervisor.
     pub(super) failed_errno: i32,
-    /// Until the reaper no longer uses our memory. The child executes its program only then: a program could stop its
-    /// parent, and a stopped reaper that still shares our memory would keep our thread waiting for ever.
+    /// Held until the reaper no longer uses the supervisor's memory. The child executes its program only then: the
+    /// program could stop its parent, and a stopped reaper that still shares the memory would block the supervisor's
+    /// thread for ever.
     pub(super) reaper_holds: Holds,
-    /// Until the child no longer uses our memory.
+    /// Held until the child no longer uses the supervisor's memory.
     pub(super) child_holds: Holds,
 }
 
-/// A word that the kernel clears when a process lets go of the memory it shares with us, by exec or by its end
+/// A word that the kernel clears when a process no longer uses the shared memory, by exec or exit
 /// (`CLONE_CHILD_CLEARTID`).
 #[derive(Debug)]
 pub(super) struct Holds(AtomicU32);
@@ -72,13 +74,14 @@ impl Holds {
         self.0.as_ptr() as usize
     }
 
-    /// Waits by plain system calls that leave errno alone: child and supervisor share it. The kernel wakes one waiter.
+    /// Waits with plain system calls that leave errno alone: child and supervisor share it. The kernel wakes one
+    /// waiter.
     pub(super) fn wait(&self) {
         loop {
             match self.0.load(Ordering::Acquire) {
                 0 => return,
                 held => {
-                    // Not a private futex: that is the kind the kernel wakes.
+                    // Not a private futex: the kernel wakes the shared kind.
                     let _ = futex::wait(&self.0, futex::Flags::empty(), held, None);
                 }
             }
@@ -86,17 +89,17 @@ impl Holds {
     }
 }
 
-/// The kernel's own structure (the C library hides two signals): the handler first, all zero is default.
+/// The kernel's own structure (the C library hides two signals): the handler comes first; all zero is the default.
 static DEFAULT_ACTION: [usize; 4] = [0; 4];
 const SIGNAL_SET_BYTES: usize = 8;
 pub(super) const SHELL: &CStr = c"/bin/sh";
 
-#[expect(unsafe_code, reason = "std and rustix do not tell what is ignored")]
+#[expect(unsafe_code, reason = "std and rustix cannot query ignored signals")]
 pub(super) fn ignored_signals() -> Vec<libc::c_int> {
     (1..=64)
         .filter(|signal| {
             let mut action = DEFAULT_ACTION;
-            // SAFETY: only asks; the out parameter is ours and as large as the kernel's structure.
+            // SAFETY: only a query; the out parameter is ours and as large as the kernel's structure.
             let asked = unsafe {
                 libc::syscall(libc::SYS_rt_sigaction, *signal, 0, &raw mut action, SIGNAL_SET_BYTES)
             };
@@ -105,12 +108,12 @@ pub(super) fn ignored_signals() -> Vec<libc::c_int> {
         .collect()
 }
 
-/// What a child begins with.
+/// The function that a new child runs.
 pub(super) type Entry = unsafe extern "C" fn(*mut Plan) -> !;
 
-/// Makes the child, which runs `entry` on its own stack and never returns here. The fourth argument is `clone`'s word
-/// to be cleared; `clone3` has it in its structure.
-#[expect(unsafe_code, reason = "the child begins on another stack: only assembly can say that")]
+/// Creates the child, which runs `entry` on its own stack and never returns here. The fourth argument is the address
+/// that `clone` clears; `clone3` has it in its structure.
+#[expect(unsafe_code, reason = "the child begins on another stack, which needs assembly")]
 pub(super) fn raw_clone(
     number: libc::c_long,
     arguments: [usize; 4],
@@ -118,8 +121,8 @@ pub(super) fn raw_clone(
     entry: Entry,
 ) -> isize {
     let result: isize;
-    // SAFETY: the supervisor stands still until everything that it has made has executed or exited, so the plan and
-    // the stacks outlive their use. The child touches no register of the parent's.
+    // SAFETY: the supervisor's thread is suspended until every process that it created has executed or exited, so the
+    // plan and the stacks outlive their use. The child does not touch the parent's registers.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         std::arch::asm!(
@@ -167,15 +170,14 @@ pub(super) fn raw_clone(
     result
 }
 
-/// The child's whole life before it executes. It runs on our memory: system calls only, no allocation,
-/// no lock, no panic.
-#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+/// The child's code before exec. It runs on the parent's memory: system calls only, no allocation, no lock, no panic.
+#[expect(unsafe_code, reason = "plain system calls between clone and exec")]
 #[expect(
     clippy::disallowed_methods,
     reason = "a child that could not execute has nothing to clean up"
 )]
 pub(super) unsafe extern "C" fn child(plan: *mut Plan) -> ! {
-    // SAFETY: the plan outlives this; every pointer in it was made from an owned string of the caller.
+    // SAFETY: the plan outlives this; every pointer in it points to an owned string of the caller.
     unsafe {
         if let Some(own) = &(*plan).reaper {
             own.reaper_holds.wait();
@@ -188,15 +190,15 @@ pub(super) unsafe extern "C" fn child(plan: *mut Plan) -> ! {
     }
 }
 
-/// The reaper's life before it executes: it makes the child, which waits until the reaper has executed. What goes wrong
-/// with the child is reported as if there were no reaper.
-#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+/// The reaper's code before exec: it creates the child, which waits until the reaper has executed. A failure of the
+/// child is reported as if there were no reaper.
+#[expect(unsafe_code, reason = "plain system calls between clone and exec")]
 #[expect(
     clippy::disallowed_methods,
     reason = "a reaper that could not execute has nothing to clean up"
 )]
 pub(super) unsafe extern "C" fn reaper(plan: *mut Plan) -> ! {
-    // SAFETY: as with `child`. The child has a stack of its own, and changes nothing while the reaper is here.
+    // SAFETY: as with `child`. The child has its own stack and changes nothing while the reaper runs here.
     unsafe {
         let Some(own) = &mut (*plan).reaper else { libc::_exit(127) };
         let own = ptr::from_mut(own);
@@ -221,8 +223,8 @@ pub(super) unsafe extern "C" fn reaper(plan: *mut Plan) -> ! {
     }
 }
 
-/// Returns only if it fails. It holds nothing open but its note, and no folder.
-#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+/// Returns only on failure. The reaper keeps only its note open, and its working directory is `/`.
+#[expect(unsafe_code, reason = "plain system calls between clone and exec")]
 unsafe fn become_reaper(own: &ReaperPlan, end: RawFd) -> i32 {
     // SAFETY: see `reaper`.
     unsafe {
@@ -253,7 +255,7 @@ unsafe fn become_reaper(own: &ReaperPlan, end: RawFd) -> i32 {
     }
 }
 
-#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+#[expect(unsafe_code, reason = "plain system calls between clone and exec")]
 unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
     // SAFETY: see `child`.
     unsafe {
@@ -265,7 +267,7 @@ unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
                 return (SpawnStage::Group, errno());
             }
         }
-        // Before anything that changes a table.
+        // Before anything that changes the descriptor table.
         if let Some(end) = plan.leaves_with
             && !leave_table(end)
         {
@@ -292,11 +294,11 @@ unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
             return (SpawnStage::Limits, errno());
         }
         if let Some(limit) = &plan.data {
-            // It may be above what we may have ourselves; then that is the brake.
+            // It may exceed our own hard limit; then that limit applies.
             libc::setrlimit(libc::RLIMIT_DATA, limit);
         }
         if let Some((nice, text)) = &plan.nice {
-            // More than the usual needs a right we may not have.
+            // A higher priority than the default needs a permission we may lack.
             libc::setpriority(libc::PRIO_PROCESS, 0, *nice);
             let session =
                 libc::open(c"/proc/self/autogroup".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
@@ -305,14 +307,14 @@ unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
                 libc::close(session);
             }
         }
-        // When memory runs out, a run goes before its supervisor. Not being allowed to say so is no error.
+        // When memory runs out, the kernel should kill a run before its supervisor. A failure is not an error.
         let score =
             libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
         if score >= 0 {
             libc::write(score, c"200".as_ptr().cast(), 3);
             libc::close(score);
         }
-        // What the supervisor ignores or blocks is nothing to the program. What it handles, exec resets.
+        // The program must not inherit the supervisor's ignored and blocked signals. Exec resets handlers by itself.
         for signal in &plan.ignored {
             libc::syscall(
                 libc::SYS_rt_sigaction,
@@ -329,11 +331,11 @@ unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
     }
 }
 
-#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+#[expect(unsafe_code, reason = "plain system calls between clone and exec")]
 unsafe fn execute(plan: &mut Plan) -> i32 {
     let mut refused = 0;
     for candidate in &plan.candidates {
-        // SAFETY: see `child`. The shell's argument list has room for the script in its second place.
+        // SAFETY: see `child`. The shell's argument list has a free second entry for the script.
         unsafe {
             libc::execve(*candidate, plan.arguments.as_ptr(), plan.environment.as_ptr());
             match errno() {
@@ -355,7 +357,7 @@ unsafe fn execute(plan: &mut Plan) -> i32 {
     if refused == 0 { libc::ENOENT } else { refused }
 }
 
-#[expect(unsafe_code, reason = "the thread's errno, shared with the parent that stands still")]
+#[expect(unsafe_code, reason = "the thread's errno, shared with the suspended parent")]
 fn errno() -> i32 {
     // SAFETY: always a valid pointer.
     unsafe { *libc::__errno_location() }

@@ -1,5 +1,5 @@
-//! A client of a server that may not answer: it has its time, and is ended if it takes longer. It is our own child and
-//! nobody else's, so ending it ends nothing but the question.
+//! Runs a client of a server that may not answer. The client is killed after a timeout. It is a child of this process
+//! only, so killing it ends only this request.
 
 use super::tool::ToolOutput;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,22 +11,22 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// What came of a question.
+/// The outcome of a client call.
 #[derive(Clone, Debug)]
 pub enum Asked {
     Told(ToolOutput),
-    /// It had its time and did not answer; it was ended.
+    /// The client exceeded its time and was killed.
     Silent,
 }
 
-/// More than this is no answer to anything we ask.
+/// More output than this counts as no answer.
 const ANSWER_MOST: usize = 64 << 20;
 
-/// Runs a client to its end, for so long at most, without these variables. It has a group of its own, so that what
-/// is sent to ours does not reach it half-way.
+/// Runs a client to its end, at most for `limit`, without these environment variables. It has its own process group, so
+/// that a signal to this process's group does not interrupt it.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a client of another's server is no run: it ends before the caller goes on"
+    reason = "a client is no run: it ends before this call returns"
 )]
 pub fn ask_client<A: AsRef<OsStr>>(
     program: &Path,
@@ -44,7 +44,7 @@ pub fn ask_client<A: AsRef<OsStr>>(
     let mut child = command.spawn()?;
     let stdin = child.stdin.take();
     let listened = std::thread::scope(|scope| {
-        // On a thread of its own: it may answer before it has read everything.
+        // On its own thread: the client may answer before it has read all its input.
         if let Some(mut stdin) = stdin {
             scope.spawn(move || stdin.write_all(input));
         }
@@ -63,7 +63,7 @@ pub fn ask_client<A: AsRef<OsStr>>(
     }))
 }
 
-/// What it wrote until it closed both; `None` if that took too long.
+/// What the client wrote until it closed both streams; `None` after the timeout.
 fn listen(child: &mut Child, limit: Duration) -> io::Result<Option<(Vec<u8>, Vec<u8>)>> {
     let until = super::clock::mono_ms() + limit.as_millis() as u64;
     let mut open: [Option<OwnedFd>; 2] =
@@ -110,7 +110,7 @@ mod tests {
         let sh = Path::new("/bin/sh");
         let ask = |text: &str, limit: u64| {
             ask_client(sh, &["-c", text], b"word\n", &["HOME"], Duration::from_millis(limit))
-                .expect("it can be asked")
+                .expect("the client runs")
         };
         match ask("read a; echo $a$HOME; echo no >&2; exit 3", 10_000) {
             Asked::Told(description) => {

@@ -1,8 +1,9 @@
-//! The controllers of cgroup v2, and whether they reach our leaves.
+//! The controllers of cgroup v2, and whether they are available in the leaves.
 //!
-//! A group that hands controllers to its children may have no process of its own. Our room has none, but the
-//! group we were started in has us. If it holds nobody but ourselves, we step aside into a group of our own;
-//! strangers are never moved, and then it is not to be had.
+//! A cgroup that delegates controllers to its children may contain no process itself. The instance's cgroup contains
+//! none, but the cgroup this process was started in contains this process. If that cgroup contains no other process,
+//! the supervisor and its guardian move to a child cgroup. Foreign processes are never moved; with one of them in the
+//! cgroup, the controllers are not available.
 
 use super::cgroup::SELF;
 use std::fs;
@@ -35,7 +36,7 @@ fn hand_down(group: &Path, controllers: Reached) {
     }
 }
 
-/// Hands the controllers down to the leaves in our room, as far as they come.
+/// Delegates the available controllers to the leaves in the instance's cgroup.
 pub(super) fn reach(room: &Path) -> Reached {
     let _ = fs::create_dir(room);
     let ready = listed(room, "cgroup.subtree_control");
@@ -54,13 +55,13 @@ pub(super) fn reach(room: &Path) -> Reached {
     listed(room, "cgroup.subtree_control")
 }
 
-/// Whether the group we were started in has no process left.
+/// Returns whether the cgroup this process was started in is empty now.
 fn step_aside(own: &Path) -> bool {
     let members = || {
         let list = fs::read_to_string(own.join("cgroup.procs")).unwrap_or_default();
         list.lines().filter_map(|line| line.parse::<i32>().ok()).collect::<Vec<i32>>()
     };
-    // 0 is one whose number we cannot see.
+    // 0 stands for a process outside our pid namespace.
     if !members().iter().all(|pid| *pid > 0 && is_us(*pid)) {
         return false;
     }
@@ -74,7 +75,7 @@ fn step_aside(own: &Path) -> bool {
     members().is_empty()
 }
 
-/// Ourselves, or our guardian: it executes the same file.
+/// This process or its guardian: both execute the same file.
 fn is_us(pid: i32) -> bool {
     let file = |pid: &str| {
         fs::metadata(format!("/proc/{pid}/exe")).ok().map(|file| (file.dev(), file.ino()))
@@ -82,7 +83,7 @@ fn is_us(pid: i32) -> bool {
     file("self").is_some_and(|own| file(&pid.to_string()) == Some(own))
 }
 
-/// Memory and swap together are what it may have.
+/// Limits memory without swap.
 pub(super) fn limit_memory(leaf: &Path, bytes: u64) -> bool {
     if fs::write(leaf.join("memory.max"), bytes.to_string()).is_err() {
         return false;
@@ -108,7 +109,7 @@ pub(super) fn memory_peak(leaf: &Path) -> Option<u64> {
     fs::read_to_string(leaf.join("memory.peak")).ok()?.trim().parse().ok()
 }
 
-/// A descriptor on which a change is told when memory has run out.
+/// A descriptor that becomes ready (`POLLPRI`) when `memory.events` changes.
 pub(super) fn memory_alarm(leaf: &Path) -> Option<std::os::fd::OwnedFd> {
     let mut file = fs::File::open(leaf.join("memory.events")).ok()?;
     let _ = file.read(&mut [0u8; 256]);

@@ -1,4 +1,4 @@
-//! Who descends from whom.
+//! Children and descendants of processes.
 
 use super::identity::{is_taken, stat};
 use super::reserved_fds;
@@ -9,13 +9,13 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::OnceLock;
 
-/// Whose parent it is; nobody's if that cannot be read.
+/// The children of a process; empty if they cannot be read.
 pub(super) fn children_of(pid: i32) -> Vec<i32> {
     try_children_of(pid).unwrap_or_default()
 }
 
-/// The children of a process. Where the kernel keeps no such list, each process is asked for its parent. An error
-/// means that the list could not be read (no descriptor is left); a process that is gone has no children.
+/// The children of a process. If the kernel keeps no such list, every process's parent is read. An error means that the
+/// list could not be read (no descriptor is free); a process that is gone has no children.
 fn try_children_of(pid: i32) -> io::Result<Vec<i32>> {
     static IS_LISTED: OnceLock<bool> = OnceLock::new();
     let own = std::process::id();
@@ -37,7 +37,7 @@ fn listed_children(pid: i32) -> io::Result<Vec<i32>> {
     Ok(children)
 }
 
-/// The entries of a folder whose names are numbers. It uses a reserved descriptor if there is no other.
+/// The entries of a directory whose names are numbers. Uses a reserved descriptor if no other is free.
 fn numbers_in(folder: &str) -> io::Result<Vec<i32>> {
     reserved_fds::spend(|| {
         let entries = fs::read_dir(folder)?.flatten();
@@ -45,7 +45,7 @@ fn numbers_in(folder: &str) -> io::Result<Vec<i32>> {
     })
 }
 
-/// Every other error than a lack of descriptors means that the process has ended.
+/// Any error other than a lack of descriptors means that the process has ended.
 fn absent_is_empty<T: Default>(read: io::Result<T>) -> io::Result<T> {
     match read {
         Err(error) if !matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
@@ -60,8 +60,8 @@ pub(super) fn all_pids() -> impl Iterator<Item = i32> {
     numbers_in("/proc").unwrap_or_default().into_iter()
 }
 
-/// What the container engine that we serve keeps beside a container: it belongs to the engine, as the container does.
-/// It is known by the program, which is root's, and by the mark that we gave it; a mark alone says nothing.
+/// Whether the process is the container engine's monitor (conmon) of a container of ours: it belongs to the engine,
+/// like the container. The program must be root's and have the mark that Ostler sets; the mark alone is not evidence.
 pub(super) fn is_engines(pid: i32) -> bool {
     let path = format!("/proc/{pid}/exe");
     let is_program = || fs::read_link(&path).is_ok_and(|path| path.ends_with("conmon"));
@@ -74,12 +74,12 @@ pub(super) fn is_engines(pid: i32) -> bool {
     is_program() && is_roots() && is_marked()
 }
 
-/// How often a search is repeated because somebody ended under it.
+/// How often a search is repeated because a process ended during it.
 pub(super) const LOOKS_MOST: usize = 100;
 
-/// All that descend from a process that takes in their orphans, without itself. Children are listed one look after
-/// the other, and a process that ends in between hands its own on behind our back. So a look in which
-/// somebody was newly found dead is taken again. An error means that its children could not be read.
+/// All descendants of a subreaper, without itself. Children are listed one process after the other, and a process that
+/// ends in between leaves its children to the subreaper unnoticed. So a pass that finds a newly dead process is
+/// repeated. An error means that the children could not be read.
 pub(super) fn below(reaper: i32) -> io::Result<Vec<i32>> {
     let (mut found, mut dead) = (Vec::new(), HashSet::new());
     for _ in 0..LOOKS_MOST {
@@ -95,9 +95,9 @@ pub(super) fn below(reaper: i32) -> io::Result<Vec<i32>> {
     Ok(found)
 }
 
-/// Children of ours that nobody here has made. The kernel gives an orphan to the first thread that lives, and
-/// keeps a child on the list of the thread that made it: where that is another than the first
-/// (`beside_first_thread`), a thousand runs need not be looked through for one orphan.
+/// Children of this process that it did not start. The kernel reparents an orphan to the first live thread and keeps a
+/// child on the list of the thread that created it. If runs are started by another thread (`beside_first_thread`), only
+/// the main thread's list must be read, not thousands of runs.
 pub(super) fn orphans() -> Option<Vec<i32>> {
     let pid = rustix::process::getpid().as_raw_pid();
     let own = rustix::thread::gettid().as_raw_pid();
@@ -122,8 +122,8 @@ pub(super) fn orphans() -> Option<Vec<i32>> {
     is_reported.then_some(children)
 }
 
-/// The first thread lives as long as we do, so that all orphans come to it. Asked at each end of each run: the file
-/// is held open. `None` where the kernel does not tell.
+/// The main thread lives as long as the process, so all orphans are reparented to it. The file is held open because it
+/// is read at each end of a run. `None` if the kernel has no such file.
 fn first_threads_children(pid: i32) -> Option<Vec<i32>> {
     static CHILDREN: OnceLock<Option<fs::File>> = OnceLock::new();
     let open = || fs::File::open(format!("/proc/{pid}/task/{pid}/children")).ok();
@@ -144,7 +144,7 @@ fn first_threads_children(pid: i32) -> Option<Vec<i32>> {
 pub(super) fn with_descendants(pid: i32, found: &mut Vec<i32>, dead: &mut HashSet<i32>) {
     let mut open = vec![pid];
     while let Some(pid) = open.pop() {
-        // A process whose line cannot be read for want of a descriptor is not dead.
+        // A process whose stat line cannot be read for lack of a descriptor is not dead.
         if stat(pid).map_or(!is_taken(pid), |stat| stat.dead) {
             dead.insert(pid);
             continue;

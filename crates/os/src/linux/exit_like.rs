@@ -1,10 +1,10 @@
-//! Ending as another has ended.
+//! Ends this process as another process ended.
 
-/// Ends this process by a signal, as if that had come to it. Returns if it does not end anybody.
-#[expect(unsafe_code, reason = "the default action of a signal, for ourselves")]
-#[expect(clippy::disallowed_methods, reason = "only ourselves")]
+/// Ends this process by the default action of a signal. Returns if the signal does not end a process.
+#[expect(unsafe_code, reason = "the default action of a signal for this process")]
+#[expect(clippy::disallowed_methods, reason = "signals only this process")]
 pub fn end_by_signal(signal: i32) {
-    // SAFETY: plain calls about this process alone.
+    // SAFETY: plain calls that affect this process only.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         let mut set = std::mem::zeroed::<libc::sigset_t>();

@@ -1,4 +1,4 @@
-//! The home's lock, limits, and small facts about files.
+//! The home's lock, descriptor limits, and small file helpers.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -8,16 +8,16 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Whoever holds this is the home's instance. It is given up by the kernel, when the last process that
-/// could still act for that instance is gone: a child between its birth and its exec holds it too.
+/// The holder of this lock owns the home. The kernel releases the lock when the last process that could act for the
+/// instance is gone: a child between fork and exec holds it too.
 #[derive(Debug)]
 pub struct HomeLock {
     file: File,
 }
 
 impl HomeLock {
-    /// Whether the file we hold is still the one at this path. If the home was removed, nobody can find us
-    /// any more, and another supervisor may believe itself alone.
+    /// Whether the path still names the locked file. If the home was removed, clients cannot find this supervisor, and
+    /// another supervisor may start in a new home at the same path.
     pub fn is_in_place(&self, path: &Path) -> bool {
         match (self.file.metadata(), std::fs::metadata(path)) {
             (Ok(held), Ok(there)) => held.dev() == there.dev() && held.ino() == there.ino(),
@@ -28,7 +28,7 @@ impl HomeLock {
 }
 
 impl HomeLock {
-    /// A lock that was taken before us and is held with us.
+    /// A lock that another process took and shares with this one.
     pub fn shared(descriptor: OwnedFd) -> Self {
         Self { file: File::from(descriptor) }
     }
@@ -40,10 +40,10 @@ impl AsFd for HomeLock {
     }
 }
 
-/// Opened so, whatever is there is opened at once or not at all: a pipe that nobody uses keeps nobody waiting.
+/// Flags for an open that never blocks, for example on a named pipe without a writer.
 pub const NO_WAITING: i32 = libc::O_NONBLOCK;
 
-/// `None` if another process holds it.
+/// `None` if another process holds the lock.
 pub fn take_lock(path: &Path) -> io::Result<Option<HomeLock>> {
     let file = OpenOptions::new()
         .create(true)
@@ -59,14 +59,14 @@ pub fn take_lock(path: &Path) -> io::Result<Option<HomeLock>> {
     }
 }
 
-/// The soft and hard limit as found, for the children.
+/// The soft and hard limit as found at the start, for the children.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocated {
     pub soft: Option<u64>,
     pub hard: Option<u64>,
 }
 
-/// Raises our own soft limit on descriptors to the hard one.
+/// Raises the soft limit on descriptors to the hard limit.
 pub fn lift_descriptor_limit() -> Allocated {
     let found = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: found.maximum, maximum: found.maximum });
@@ -75,28 +75,28 @@ pub fn lift_descriptor_limit() -> Allocated {
 
 const RESERVE: u64 = 24;
 
-/// Whether so few descriptors are left that they are needed for what already runs: its log, the registry,
-/// and a caller who wants to end something. New ones get the lowest free number, so theirs tells.
+/// Whether so few descriptors are left that they are reserved for what already runs: its log, the registry, and a
+/// client that stops a run. A new descriptor gets the lowest free number, so `newest` shows how many are in use.
 pub fn is_last_reserve(newest: impl AsFd) -> bool {
     let number = newest.as_fd().as_raw_fd().max(0) as u64;
     number + RESERVE >= descriptor_limit()
 }
 
-/// Whether this descriptor is one of those that callers do not get: they are for what is supervised already, to be
-/// started again. More than the last reserve, so that units still find some.
+/// Whether this descriptor is in the range that clients do not get: it is reserved for restarting units. The range is
+/// larger than the last reserve, so that units still find some.
 pub fn is_kept_from_callers(newest: impl AsFd) -> bool {
     let limit = descriptor_limit();
     let number = newest.as_fd().as_raw_fd().max(0) as u64;
     number + RESERVE + (limit / 8).clamp(8, 64) >= limit
 }
 
-/// The same for a run that a caller asks for. Where there are few descriptors at all, such runs are what they are for.
+/// Like `is_kept_from_callers`, for a run that a client requests. With a low limit, only the last reserve is kept.
 pub fn is_kept_from_new_runs(newest: impl AsFd) -> bool {
     const FEW: u64 = 256;
     if descriptor_limit() < FEW { is_last_reserve(newest) } else { is_kept_from_callers(newest) }
 }
 
-/// How many descriptors this process may have.
+/// The soft limit on descriptors of this process.
 pub(crate) fn descriptor_limit() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
@@ -121,7 +121,7 @@ pub fn umask() -> u32 {
     mask.as_raw_mode()
 }
 
-/// What this process makes from now on is for this user alone.
+/// Makes files that this process creates from now on accessible to this user alone.
 pub fn be_private() {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
 }
@@ -139,13 +139,13 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(stat.f_bavail * stat.f_frsize)
 }
 
-/// The size of the file system that the path is on, as far as users may fill it.
+/// The size of the path's file system.
 pub fn total_bytes(path: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(path)?;
     Ok(stat.f_blocks * stat.f_frsize)
 }
 
-/// A small file that is nowhere but in memory: it lasts as long as somebody holds it.
+/// A small memfd, which exists as long as a process holds it.
 #[derive(Clone, Debug)]
 pub struct Note {
     file: Arc<File>,
@@ -176,7 +176,7 @@ impl AsFd for Note {
     }
 }
 
-/// A file in memory alone, for what must outlive us and may not lie on a disk.
+/// A memfd, for data that must outlive this process but must not be on a disk.
 pub fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
     let flags = rustix::fs::MemfdFlags::CLOEXEC;
     let file = File::from(rustix::fs::memfd_create("ostler-kept", flags)?);
@@ -191,7 +191,7 @@ pub fn read_memory_file(descriptor: OwnedFd) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether this process has the file at this path open: what a recycled pid has not.
+/// Whether this process has the file at this path open. A process that reused the pid does not.
 pub fn holds_open(pid: i32, path: &Path) -> bool {
     let (Ok(meant), Ok(held)) =
         (std::fs::metadata(path), std::fs::read_dir(format!("/proc/{pid}/fd")))
@@ -204,7 +204,7 @@ pub fn holds_open(pid: i32, path: &Path) -> bool {
     })
 }
 
-/// Whether this process executes the very file at this path.
+/// Whether this process executes the file at this path.
 pub fn executes(pid: i32, path: &Path) -> bool {
     match (std::fs::metadata(format!("/proc/{pid}/exe")), std::fs::metadata(path)) {
         (Ok(found), Ok(meant)) => found.dev() == meant.dev() && found.ino() == meant.ino(),
@@ -212,13 +212,13 @@ pub fn executes(pid: i32, path: &Path) -> bool {
     }
 }
 
-/// Our own executable: by its path, or as the kernel holds it if the file there was replaced or removed.
+/// Our own executable: its path, or `/proc/self/exe` if the file was replaced or removed.
 pub fn own_executable() -> io::Result<PathBuf> {
     let path = std::env::current_exe()?;
     Ok(if path.exists() { path } else { PathBuf::from("/proc/self/exe") })
 }
 
-/// Every process of ours that has the file open, with its command line.
+/// Every process of this user that has the file open, with its command line.
 pub fn holders(path: &Path) -> Vec<(i32, Vec<String>)> {
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
     all.flatten()
@@ -232,8 +232,8 @@ pub fn holders(path: &Path) -> Vec<(i32, Vec<String>)> {
         .collect()
 }
 
-/// What we write to standard output and standard error goes to another file from now on, if it went to the file at this
-/// path: `path` becomes `older`, and a new one takes its place.
+/// If standard error is the file at `path`, renames it to `older` and redirects standard output and error to a new file
+/// at `path`.
 pub fn rotate_output(path: &Path, older: &Path) -> io::Result<()> {
     let own = rustix::fs::fstat(rustix::stdio::stderr())?;
     let there = std::fs::metadata(path)?;

@@ -1,5 +1,5 @@
-//! Memory kills in the group of a process that somebody else started: the first one of a container. When its group
-//! is gone nothing can be asked any more, so the count is kept up while it is there.
+//! Counts memory kills in the cgroup of a process that another program started: the first process of a container. The
+//! count is kept while the cgroup exists, because it cannot be read afterwards.
 
 use super::cgroup::unescape;
 use super::clock::mono_ms;
@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The older groups tell before anybody is killed, and are gone soon after.
+/// Cgroup v1 reports before the kernel kills, and is removed soon after. How long a kill is looked for.
 const LOOKED_FOR_MS: u64 = 500;
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// When the kernel last killed there for memory, on the clock that nobody sets.
+/// When the kernel last killed a process there for memory, on the monotonic clock.
 #[derive(Clone, Debug)]
 pub struct MemoryKills(Arc<AtomicU64>);
 
@@ -33,7 +33,7 @@ enum Kind {
     Old,
 }
 
-/// `None` where the kernel does not tell.
+/// `None` if the kernel does not report it.
 pub fn watch_memory_kills(pid: i32) -> Option<MemoryKills> {
     let (path, kind) = match group_of(pid, Some("memory")) {
         Some(path) => (path, Kind::Old),
@@ -84,7 +84,7 @@ fn watch(path: &Path, kind: &Kind, alarm: &OwnedFd, description: &AtomicU64) {
     }
 }
 
-/// Where the group of a process is: of a controller of the older kind, or of the one hierarchy.
+/// The cgroup of a process: of a v1 controller, or of v2.
 fn group_of(pid: i32, controller: Option<&str>) -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let (root, mount) = mounts.lines().find_map(|line| {

@@ -1,5 +1,5 @@
-//! Groups of the older kind (cgroup v1): one hierarchy for each controller, beside the boundary. They count
-//! and limit, nothing else; a run is in ours before it executes.
+//! Cgroups of version 1: one hierarchy for each controller, beside the boundary. They only count and limit. A run joins
+//! its cgroups before it executes.
 
 use super::cgroup::{sub_groups, unescape};
 use super::process::{Signal, signal_checked};
@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// Our own group in the hierarchy of a controller, if there is one.
+/// This process's cgroup in the hierarchy of a controller, if there is one.
 fn own_group(controller: &str) -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let (root, mount) = mounts.lines().find_map(|line| {
@@ -31,12 +31,12 @@ fn own_group(controller: &str) -> Option<PathBuf> {
     Some(Path::new(&mount).join(own.trim_start_matches('/')))
 }
 
-/// Where one instance's groups of a controller stand.
+/// The parent of one instance's cgroups of a controller.
 pub(super) fn room_of(controller: &str, instance: &str) -> Option<PathBuf> {
     Some(own_group(controller)?.join(format!("ostler-{instance}")))
 }
 
-/// Whether groups can be made there. An empty room is left, to be removed with the last of its groups.
+/// Whether cgroups can be created there. Leaves the empty parent, which is removed with the last cgroup in it.
 pub(super) fn can_make(room: &Path, limit: &str) -> bool {
     match fs::create_dir(room) {
         Ok(()) => {}
@@ -50,7 +50,7 @@ pub(super) fn can_make(room: &Path, limit: &str) -> bool {
     usable
 }
 
-/// One run's group in one hierarchy.
+/// One run's cgroup in one hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Group {
     path: PathBuf,
@@ -76,7 +76,7 @@ impl Group {
         self.path.join("memory.limit_in_bytes").exists()
     }
 
-    /// With swap, where that is counted: a limit that swap can dodge is none.
+    /// Limits memory and swap together, if swap is counted: otherwise swap would bypass the limit.
     pub(super) fn limit_memory(&self, bytes: u64) -> io::Result<()> {
         fs::write(self.path.join("memory.limit_in_bytes"), bytes.to_string())?;
         let _ = fs::write(self.path.join("memory.memsw.limit_in_bytes"), bytes.to_string());
@@ -110,7 +110,7 @@ impl Group {
         text.trim().parse().ok()
     }
 
-    /// A descriptor that becomes readable when memory has run out in it.
+    /// A descriptor that becomes readable when the cgroup runs out of memory.
     pub(super) fn memory_alarm(&self) -> Option<OwnedFd> {
         use rustix::event::{EventfdFlags, eventfd};
         use std::os::fd::AsRawFd;
@@ -121,7 +121,7 @@ impl Group {
         Some(alarm)
     }
 
-    /// Whoever is in it, while it is.
+    /// Kills every process that is in the cgroup. Returns how many.
     pub(super) fn kill_members(&self) -> usize {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let is_in = |pid: i32| {
@@ -132,7 +132,7 @@ impl Group {
         self.members().iter().filter(|pid| killed(pid)).count()
     }
 
-    /// Fails, harmlessly, while somebody is in it.
+    /// Fails, harmlessly, while a process is in it.
     pub(super) fn remove(&self) {
         if fs::remove_dir(&self.path).is_ok() {
             return;
@@ -143,7 +143,7 @@ impl Group {
         let _ = fs::remove_dir(&self.path);
     }
 
-    /// With the room, if it was the last there.
+    /// Removes the parent if it is empty.
     pub(super) fn remove_room(&self) {
         if let Some(room) = self.path.parent() {
             let _ = fs::remove_dir(room);

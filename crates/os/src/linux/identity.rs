@@ -1,4 +1,4 @@
-//! Which process it is: pid, start time and boot, read from the kernel.
+//! The identity of a process: pid, start time and boot id, read from the kernel.
 
 use super::process::{Process, open_pid, unique_number};
 use super::stat_line::StatLine;
@@ -16,7 +16,7 @@ pub fn boot_id() -> &'static str {
     })
 }
 
-/// The fields of a process's status line that identity and membership need.
+/// The fields of `/proc/PID/stat` that identity and membership need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stat {
     pub(super) dead: bool,
@@ -25,7 +25,7 @@ pub(super) struct Stat {
     pub(super) parent: i32,
     pub(super) group: i32,
     pub(super) session: i32,
-    /// The device number of its controlling terminal; 0 without one.
+    /// The device number of its controlling terminal; 0 if it has none.
     pub(super) terminal: i32,
     pub(super) start_time: u64,
     exit_status: Option<i32>,
@@ -50,19 +50,18 @@ impl Stat {
     }
 }
 
-/// The wait status of a process that has ended and was not reaped yet. The kernel shows a 0 to those who
-/// may not know.
+/// The wait status of a zombie. To a process without permission the kernel shows 0.
 pub(super) fn corpse_status(process: &Fingerprint) -> Option<i32> {
-    // Asked first, so that the start time below also tells whom it was about.
+    // Checked first: the start time below then proves that the check was about this process.
     let may_know = may_know_end(process.pid);
     let stat =
         stat(process.pid).filter(|stat| stat.dead && stat.start_time == process.start_time)?;
     stat.exit_status.filter(|_| may_know)
 }
 
-/// Whether the kernel lets us see how this corpse ended: it is ours in every respect and was allowed no
-/// more than we are, or we may look at everybody. Being allowed to read its accounting is the same
-/// permission, but a corpse's is root's file.
+/// Whether the kernel shows us the exit status of this zombie. It does if all its ids are ours and its capabilities do
+/// not exceed ours, or if we may inspect every process. Reading its `io` file needs the same permission, but a zombie's
+/// `io` file belongs to root.
 fn may_know_end(pid: i32) -> bool {
     let read = |who: &str| fs::read_to_string(format!("/proc/{who}/status")).unwrap_or_default();
     let (own, theirs) = (read("self"), read(&pid.to_string()));
@@ -71,7 +70,7 @@ fn may_know_end(pid: i32) -> bool {
         line.split_ascii_whitespace().map(str::to_owned).collect()
     };
     let is_ours = |name: &str| {
-        // Real, effective, saved, and that for files, by which the kernel judges who asks.
+        // Real, effective, saved, and filesystem id. The kernel checks the caller's filesystem id.
         let (own, theirs) = (ids(&own, name), ids(&theirs, name));
         own.len() == 4 && theirs.len() == 4 && theirs[..3].iter().all(|id| *id == own[3])
     };
@@ -85,7 +84,7 @@ fn may_know_end(pid: i32) -> bool {
     (is_ours("Uid:") && is_ours("Gid:") && is_weaker) || fs::read(format!("/proc/{pid}/io")).is_ok()
 }
 
-/// The fingerprint of whoever has this pid now.
+/// The fingerprint of the process that has this pid now.
 pub fn fingerprint_of(pid: i32) -> Option<Fingerprint> {
     let descriptor = open_pid(pid)?;
     let start_time = stat(pid)?.start_time;
@@ -93,13 +92,13 @@ pub fn fingerprint_of(pid: i32) -> Option<Fingerprint> {
     Some(Fingerprint { pid, start_time, boot_id: boot_id().to_owned(), unique })
 }
 
-/// Whether somebody has this number, alive or a corpse. Needs no descriptor.
+/// Whether a process has this pid, alive or a zombie. Needs no descriptor.
 pub fn is_taken(pid: i32) -> bool {
     let Some(pid) = rustix::process::Pid::from_raw(pid) else { return false };
     rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
-/// When whoever has this number started, in the kernel's ticks.
+/// When the process that has this pid started, in the kernel's ticks.
 pub fn start_time_of(pid: i32) -> Option<u64> {
     stat(pid).map(|stat| stat.start_time)
 }
@@ -110,12 +109,12 @@ pub fn user_of(pid: i32) -> Option<u32> {
     fs::metadata(format!("/proc/{pid}")).ok().map(|folder| folder.uid())
 }
 
-/// Whose child we are now.
+/// The pid of the current parent.
 pub fn parent_pid() -> i32 {
     rustix::process::getppid().map_or(0, |pid| pid.as_raw_pid())
 }
 
-/// Whether the recorded process is alive: the same one, and not a corpse.
+/// Whether the recorded process is alive: the same process, and not a zombie.
 pub fn is_same_process(recorded: &Fingerprint) -> bool {
     Process::open(recorded).is_some()
 }
@@ -137,22 +136,22 @@ mod tests {
     #[test]
     fn we_are_ourselves_and_another_start_time_is_not() {
         let pid = rustix::process::getpid().as_raw_pid();
-        let me = fingerprint_of(pid).expect("we exist");
+        let me = fingerprint_of(pid).expect("this process exists");
         assert!(is_same_process(&me));
         assert!(!is_same_process(&Fingerprint { start_time: me.start_time + 1, ..me.clone() }));
         assert!(!is_same_process(&Fingerprint { boot_id: "another".to_owned(), ..me.clone() }));
-        // A pid that was recycled within one tick of the clock.
+        // A pid that was reused within one tick of the clock.
         if let Some(unique) = me.unique {
             assert!(!is_same_process(&Fingerprint { unique: Some(unique + 1), ..me }));
         }
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "a child that is left unreaped")]
+    #[expect(clippy::disallowed_methods, reason = "the child stays unreaped")]
     fn a_corpse_of_our_own_tells_how_it_ended() {
         let mut child = std::process::Command::new("sh");
         let mut child = child.args(["-c", "exit 7"]).spawn().expect("a child");
-        let process = fingerprint_of(child.id() as i32).expect("it is there");
+        let process = fingerprint_of(child.id() as i32).expect("the child exists");
         let ended = (0..3_000).find_map(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
             corpse_status(&process)

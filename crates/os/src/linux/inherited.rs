@@ -1,12 +1,11 @@
-//! Descriptors that were passed to this process by name, as with socket activation.
+//! File descriptors passed to this process by name, as in socket activation.
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
 const FIRST: i32 = 3;
 
-/// Takes them, and closes whatever else our starter left open beside stdio: a supervisor that keeps a
-/// caller's pipe open keeps the caller waiting for its end. To be called before anything of our own is
-/// opened.
+/// Takes the passed descriptors and closes every other inherited descriptor except stdio: a supervisor that holds a
+/// caller's pipe open keeps the caller waiting for end of file. Call it before any other descriptor is opened.
 #[expect(unsafe_code, reason = "descriptors come as numbers; rustix has no close_range")]
 pub fn take_inherited() -> Vec<(String, OwnedFd)> {
     let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
@@ -15,18 +14,18 @@ pub fn take_inherited() -> Vec<(String, OwnedFd)> {
     let mut names = names().into_iter();
     let passed = (0..count as i32)
         .map(|index| {
-            // SAFETY: the number was given to us with our pid, and nothing else in here knows of it.
+            // SAFETY: LISTEN_PID names this process, so the number is ours, and no other code uses it.
             let descriptor = unsafe { OwnedFd::from_raw_fd(FIRST + index) };
             let _ = rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC);
             (names.next().unwrap_or_default(), descriptor)
         })
         .collect();
-    // SAFETY: nothing of ours is open beyond.
+    // SAFETY: no code of this process has opened a descriptor above.
     unsafe { libc::syscall(libc::SYS_close_range, FIRST as u32 + count, libc::c_uint::MAX, 0) };
     passed
 }
 
-/// In several lists where one would be too long for the kernel.
+/// The names may be split over several variables: the kernel limits the length of one.
 fn names() -> Vec<String> {
     let mut names = Vec::new();
     for index in 0.. {

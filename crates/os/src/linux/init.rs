@@ -1,5 +1,5 @@
-//! Process 1 of a container: reaps whatever comes to it, passes signals on to the command's group, ends
-//! what the command leaves behind, and ends with the command's code.
+//! Process 1 of a container: reaps every orphan, forwards signals to the command's process group, kills what the
+//! command leaves behind, and exits with the command's exit code.
 
 use super::process::Ending;
 use super::reaper::{become_reaper, next_ended};
@@ -13,17 +13,17 @@ use std::process::Command;
 const NOT_EXECUTABLE: i32 = 126;
 const NOT_FOUND: i32 = 127;
 
-/// How a command ended, and whether anything of it is left.
+/// How a command ended, and whether any of its processes is left.
 #[derive(Clone, Copy, Debug)]
 pub struct Contained {
     pub ending: Ending,
     pub swept: SweepOutcome,
 }
 
-/// Runs it to its end. Must be called while this process has no other thread.
+/// Runs the command to its end. The process must be single-threaded.
 pub fn run_contained(program: &OsString, arguments: &[OsString]) -> io::Result<Contained> {
     let signals = AllSignals::block();
-    // Where somebody else is process 1, orphans come to us all the same.
+    // If another process is pid 1, the orphans come to this process too.
     let _ = become_reaper();
     let main = spawn(program, arguments, &signals)?;
     let ending = loop {
@@ -48,7 +48,7 @@ fn reap_until(main: i32) -> Option<Ending> {
     None
 }
 
-/// Every signal that can be caught, but those that a fault of our own raises.
+/// Every signal that can be caught, except those raised by a fault of this process.
 struct AllSignals {
     set: libc::sigset_t,
 }
@@ -68,7 +68,7 @@ impl AllSignals {
         }
     }
 
-    /// What a program expects to find.
+    /// A new program expects these signals to be unblocked.
     fn unblock(&self) {
         // SAFETY: the set is initialised.
         unsafe {
@@ -87,7 +87,7 @@ impl AllSignals {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "our own unreaped child leads this group")]
+#[expect(clippy::disallowed_methods, reason = "an unreaped child leads this group")]
 fn pass_on(main: i32, signal: i32) {
     let Some(pid) = Pid::from_raw(main) else { return };
     if let Some(signal) = rustix::process::Signal::from_named_raw(signal) {
@@ -95,14 +95,14 @@ fn pass_on(main: i32, signal: i32) {
     }
 }
 
-#[expect(unsafe_code, reason = "a copy of ourselves that becomes the command")]
-#[expect(clippy::disallowed_methods, reason = "process 1 has one child of its own making")]
+#[expect(unsafe_code, reason = "the forked child becomes the command")]
+#[expect(clippy::disallowed_methods, reason = "process 1 starts only this child")]
 fn spawn(program: &OsString, arguments: &[OsString], signals: &AllSignals) -> io::Result<i32> {
-    // SAFETY: there is no other thread, so the copy may do anything.
+    // SAFETY: the process is single-threaded, so the forked child may do anything.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
-            // With the terminal, if there is one, so that it can be typed into.
+            // The command is the terminal's foreground group, if there is a terminal, so that it can read input.
             let _ = rustix::process::setpgid(None, None);
             let _ = rustix::termios::tcsetpgrp(rustix::stdio::stdin(), getpid());
             signals.unblock();
@@ -111,11 +111,11 @@ fn spawn(program: &OsString, arguments: &[OsString], signals: &AllSignals) -> io
                 format!("ostler: cannot execute {}: {error}\n", program.to_string_lossy());
             let _ = rustix::io::write(rustix::stdio::stderr(), description.as_bytes());
             let is_missing = error.kind() == io::ErrorKind::NotFound;
-            // SAFETY: nothing of our parent's is to be run in this copy.
+            // SAFETY: the child must not run the parent's exit handlers.
             unsafe { libc::_exit(if is_missing { NOT_FOUND } else { NOT_EXECUTABLE }) }
         }
         pid => {
-            // Both of us do it: whoever comes first, it is done before a signal is passed on.
+            // Parent and child both call it, so it is done before the first signal is forwarded.
             let _ = rustix::process::setpgid(Pid::from_raw(pid), Pid::from_raw(pid));
             Ok(pid)
         }

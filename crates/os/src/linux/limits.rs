@@ -1,13 +1,14 @@
-//! How a run is kept to its limits, best first.
+//! How a run's limits are enforced, the best method first.
 //!
-//! 1. cgroup v2: the run's own leaf, where the controllers reach it. The whole run is killed when it has too
-//!    much: a tree with one of it missing is in a state its author never saw.
-//! 2. cgroup v1: a group beside the leaf, in our own group's hierarchy. The kernel kills one process.
-//! 3. A watch. We look at how much the whole tree has, oftener the nearer it comes, and kill all of it. A
-//!    program that grows faster than we look is braked by a limit on its data; a limit on its address space
-//!    would be hit by everything that reserves what it never uses, as node does.
+//! 1. cgroup v2: the run's own leaf, if the controllers are available there. When the run exceeds its memory limit, the
+//!    kernel kills all of it: a tree with one process missing would be in an undefined state.
+//! 2. cgroup v1: a cgroup beside the leaf, in the hierarchy of the supervisor's own cgroup. The kernel kills one
+//!    process.
+//! 3. Sampling. The supervisor samples the memory of the whole tree, more often the nearer it is to the limit, and
+//!    kills all of it. A limit on its data segment (`RLIMIT_DATA`) slows a program that grows faster than the samples.
+//!    A limit on the address space would fail programs that reserve memory they never use, such as node.
 //!
-//! Shares of the processor become a weight in a group, else a priority.
+//! CPU shares become a weight in a cgroup, else a nice value.
 
 use super::cgroup::Leaf;
 use super::controllers;
@@ -18,12 +19,12 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// What one of nothing special has.
+/// The shares of a run with the default weight.
 const USUAL_SHARES: u64 = 1_024;
-/// What threads' stacks and the like take of it without being memory.
+/// Data of a process that is not resident memory, such as threads' stacks.
 const BRAKE_SLACK: u64 = 512 << 20;
 
-/// How limits can be kept here, found out when the first run has one.
+/// The methods available here, detected when the first run has a limit.
 #[derive(Debug)]
 pub(super) struct LimitSupport {
     instance: String,
@@ -67,7 +68,7 @@ impl LimitSupport {
         }
         let mut plan = Enforced { resources, ..Enforced::default() };
         let reached = match leaves {
-            // Each time: an empty room may have been removed and made anew since.
+            // Each time: another process may have removed the empty directory.
             Some(room) if self.uses_groups => controllers::reach(room),
             Some(_) | None => controllers::Reached::default(),
         };
@@ -78,7 +79,7 @@ impl LimitSupport {
             match self.uses_groups.then(|| self.v1(controller)).flatten() {
                 Some(room) => {
                     let path = room.join(format!("run-{run}")).to_string_lossy().into_owned();
-                    // One hierarchy may have both.
+                    // One hierarchy may have both controllers.
                     if !plan.groups.contains(&path) {
                         plan.groups.push(path);
                     }
@@ -99,7 +100,7 @@ impl LimitSupport {
         ["memory", "cpu"].into_iter().filter_map(|name| group::room_of(name, &self.instance))
     }
 
-    /// Removes what no live run has. How many processes had to be killed for it.
+    /// Removes cgroups that belong to no live run. Returns how many processes were killed for it.
     pub(super) fn clear(&self, is_recorded: impl Fn(&str) -> bool) -> usize {
         let mut killed = 0;
         for room in self.rooms() {
@@ -122,17 +123,17 @@ impl LimitSupport {
     }
 }
 
-/// What is set up for one run.
+/// The limits set for one run.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) plan: Enforced,
     groups: Vec<Group>,
-    /// What our own look found, where that was too much.
+    /// A sampled memory use above the limit.
     pub(super) excess: Cell<Option<u64>>,
 }
 
 impl Held {
-    /// Carries out the plan; what cannot be had is done in the next best way.
+    /// Sets the planned limits; where a method fails, falls back to the next one.
     pub(super) fn set_up(plan: &Enforced, leaf: Option<&Leaf>) -> Box<Self> {
         let mut held = Self::found(plan);
         let resources = held.plan.resources;
@@ -168,13 +169,13 @@ impl Held {
         held
     }
 
-    /// As an earlier supervisor set it up.
+    /// The limits that an earlier supervisor set.
     pub(super) fn found(plan: &Enforced) -> Box<Self> {
         let groups = plan.groups.iter().map(|path| Group::at(path)).collect();
         Box::new(Self { plan: plan.clone(), groups, excess: Cell::new(None) })
     }
 
-    /// The kernel would not have it there.
+    /// The kernel refused the cgroups.
     pub(super) fn drop_groups(&mut self) {
         self.remove();
         self.groups.clear();
@@ -202,7 +203,7 @@ impl Held {
         self.groups.iter().map(Group::open_members).collect()
     }
 
-    /// The brake on one process's data, where only we look.
+    /// The limit on one process's data, if memory is sampled.
     pub(super) fn data_most(&self) -> Option<u64> {
         let bytes = self.plan.resources.memory_bytes?;
         (self.plan.memory_by == Some(LimitMethod::Watch))
@@ -236,12 +237,13 @@ impl Held {
     }
 }
 
-/// 1,024 shares are the usual weight, which is 100.
+/// The default of 1,024 shares is weight 100.
 fn weight(shares: u64) -> u64 {
     (shares.saturating_mul(100) / USUAL_SHARES).clamp(1, 10_000)
 }
 
-/// Each step is a quarter more or less. Steps are counted: a logarithm would load a whole library into every process we have.
+/// Each step of nice is a factor of 1.25. The steps are counted in a loop: a logarithm would load the math library into
+/// every process.
 fn nice(shares: u64) -> i32 {
     const STEP: f64 = 1.25;
     let half_a_step = STEP.sqrt();

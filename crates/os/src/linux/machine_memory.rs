@@ -1,21 +1,21 @@
-//! How much memory is free, and how hard the machine fights for it: of the whole machine, and of the groups we are in,
-//! where a container or a service manager gave those a limit.
+//! Free memory and memory pressure: of the whole machine, and of this process's cgroups, where a container or a service
+//! manager set a limit on them.
 
 use super::cgroup::own_folders;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-/// What the kernel says at this moment; `None` is what it does not say.
+/// The kernel's current values; `None` if the kernel does not report one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryOutlook {
-    /// What could be taken before anything in use has to give way.
+    /// How much can be allocated before memory in use must be reclaimed.
     pub free_bytes: Option<u64>,
     /// The share of the last ten seconds in which some task waited for memory (PSI `some avg10`), in hundredths of a
     /// percent.
     pub pressure: Option<u32>,
 }
 
-/// The least free and the highest pressure of the machine and the groups above us.
+/// The least free memory and the highest pressure among the machine and this process's cgroups.
 pub fn memory_outlook() -> MemoryOutlook {
     let text = |path: PathBuf| read_to_string(path).ok();
     if let Some(folder) = described_elsewhere() {
@@ -35,7 +35,7 @@ pub fn memory_outlook() -> MemoryOutlook {
     }
 }
 
-/// Tests name a folder with files of their own; a release does not look there.
+/// Tests name a directory with files of their own; a release build ignores it.
 fn described_elsewhere() -> Option<PathBuf> {
     if cfg!(debug_assertions) {
         std::env::var_os("OSTLER_MEMORY_FROM").map(PathBuf::from)
@@ -44,14 +44,14 @@ fn described_elsewhere() -> Option<PathBuf> {
     }
 }
 
-/// Of `/proc/meminfo`.
+/// Parses `/proc/meminfo`.
 fn available(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib << 10)
 }
 
-/// Of `some avg10=0.27 avg60=…`.
+/// Parses `some avg10=0.27 avg60=…`.
 fn pressure(text: &str) -> Option<u32> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let share = some.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
@@ -59,13 +59,13 @@ fn pressure(text: &str) -> Option<u32> {
     Some((share * 100.0).round() as u32)
 }
 
-/// What is left of a group's limit, if it has one.
+/// What is left of a cgroup's limit, if it has one.
 fn free_in(group: &Path) -> Option<u64> {
     let text = |name: &str| read_to_string(group.join(name)).ok();
     left(&text("memory.max")?, &text("memory.current")?, &text("memory.stat").unwrap_or_default())
 }
 
-/// The file cache that nobody used lately is given back when memory is needed.
+/// Inactive file cache counts as free: the kernel reclaims it when memory is needed.
 fn left(max: &str, current: &str, stat: &str) -> Option<u64> {
     let (max, used): (u64, u64) = (max.trim().parse().ok()?, current.trim().parse().ok()?);
     let cache = stat.lines().find_map(|line| line.strip_prefix("inactive_file "));

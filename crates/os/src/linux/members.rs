@@ -1,6 +1,5 @@
-//! Who is alive in a scope, and how those are found who are in no boundary and have no reaper of their own: by the
-//! root's session and group, and by descent. What a process carries in its environment says nothing: anybody can
-//! write it there.
+//! The live members of a scope. Without a boundary and without a reaper, members are found by the root's session and
+//! process group, and by descent. A process's environment is not evidence: any process can set it.
 
 use super::census::Census;
 use super::cgroup;
@@ -12,7 +11,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// A process of a run that has left the root's group.
+/// A process of a run that has left the root's process group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub pid: i32,
@@ -20,27 +19,27 @@ pub struct Member {
     pub session: i32,
 }
 
-/// Who is alive in a scope.
+/// The live processes of a scope.
 #[derive(Clone, Debug, Default)]
 pub struct Members {
     pub inside: usize,
     pub outside: Vec<Member>,
     pub(super) inside_pids: Vec<i32>,
-    /// Somebody may be left whom nothing ties to this run or to another.
+    /// A process may be left that cannot be assigned to this run or to another.
     pub is_unexplained: bool,
-    /// Those whom the kernel does not let us signal: they have become another user's.
+    /// Processes that the kernel does not let us signal, because they changed to another user.
     pub untouchable: Vec<i32>,
-    /// Of one that has a limit on memory.
+    /// Set if the scope has a memory limit.
     pub memory: Option<MemoryState>,
 }
 
-/// How a run stands with its limit on memory.
+/// The state of a run's memory limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryState {
-    /// How many of its processes the kernel has killed for it, ever.
+    /// How many of its processes the kernel has killed for exceeding the limit, in total.
     pub kills: u64,
     pub peak_bytes: Option<u64>,
-    /// What our own look found, if that was more than it may have.
+    /// The memory in use when the supervisor last sampled it, if that exceeds the limit.
     pub excess_bytes: Option<u64>,
 }
 
@@ -49,7 +48,7 @@ impl Members {
         self.inside == 0 && self.outside.is_empty()
     }
 
-    /// Whether this process is one of them.
+    /// Whether this process is a member.
     pub fn has(&self, pid: i32) -> bool {
         self.inside_pids.contains(&pid) || self.outside.iter().any(|member| member.pid == pid)
     }
@@ -64,43 +63,43 @@ impl Members {
     }
 }
 
-/// The number of a run's process group.
+/// The process group id of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Leader {
     pub group: i32,
-    /// The number can mean no other: its first process lives, or nobody but our own children is looked at.
+    /// The id cannot be reused: the first process is alive, or only children of this process are examined.
     pub is_pinned: bool,
 }
 
-/// What is known of everyone else, when members have to be searched for.
+/// What is known of the other processes, for a search of members.
 #[derive(Clone, Copy)]
 pub struct Relations<'a> {
-    /// The first processes of all our runs.
+    /// The first processes of all runs.
     pub leaders: &'a HashMap<i32, RunId>,
-    /// The reapers of all our runs, with their start times.
+    /// The reapers of all runs, with their start times.
     pub reapers: &'a HashMap<i32, u64>,
-    /// Our parent, if it takes in what our predecessor left.
+    /// Our parent, if it is the subreaper for the orphans of an earlier supervisor.
     pub guardian: Option<i32>,
-    /// Children of ours that were nobody's before, with their start times.
+    /// Unknown children of this process, with their start times.
     pub strays: &'a HashSet<(i32, u64)>,
-    /// When this run's first process started, in the kernel's ticks: what is older is not of it.
+    /// When this run's first process started, in the kernel's ticks. An older process is not part of the run.
     pub since: u64,
-    /// The same of the oldest other run that an orphan could be of.
+    /// The start time of the oldest other run that an orphan could belong to.
     pub others_since: &'a dyn Fn() -> Option<u64>,
     /// The kernel keeps this run together: a child of ours that no run is known by came out of another run.
     pub has_boundary: bool,
-    /// One look at all processes, taken when the first one needs it.
+    /// A snapshot of all processes, taken on first use.
     pub census: &'a OnceCell<Census>,
 }
 
 impl fmt::Debug for Relations<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kin").field("since", &self.since).finish_non_exhaustive()
+        f.debug_struct("Relations").field("since", &self.since).finish_non_exhaustive()
     }
 }
 
-/// Children of ours that nobody here has made, and those of our predecessor's that came to our guardian. `None` where
-/// the kernel does not tell.
+/// Children of this process that it did not start, and orphans of the earlier supervisor that were reparented to the
+/// guardian. `None` if the kernel does not report them.
 pub(super) fn left_to_us(guardian: Option<i32>) -> Option<Vec<i32>> {
     let mut children = orphans()?;
     let own = rustix::process::getpid().as_raw_pid();
@@ -109,15 +108,15 @@ pub(super) fn left_to_us(guardian: Option<i32>) -> Option<Vec<i32>> {
     Some(children)
 }
 
-/// Children are listed one look after the other, and a process that ends in between hands its own on to
-/// us behind our back. So a look in which somebody was newly found dead is taken again.
+/// Children are listed one process after the other. A process that ends in between leaves its children to us unnoticed.
+/// So a pass that finds a newly dead process is repeated.
 pub(super) fn among_children(
     leader: Leader,
     relations: &Relations<'_>,
     in_leaf: &[i32],
     is_unexplained: &mut bool,
 ) -> Option<Vec<i32>> {
-    // Those the kernel keeps for us need no second look; a tree may have thousands.
+    // Members of the leaf are known from the kernel and need no second check; a tree may have thousands.
     let in_leaf: HashSet<i32> = in_leaf.iter().copied().collect();
     let mut dead = HashSet::new();
     let mut found = Vec::new();
@@ -154,7 +153,7 @@ pub(super) fn among_children(
     Some(found)
 }
 
-/// The leader's session and group, and all that descends from them.
+/// The leader's session and group, and all their descendants.
 pub(super) fn in_census(leader: Leader, relations: &Relations<'_>) -> Vec<i32> {
     let mut found = in_one_census(leader, relations.census.get_or_init(Census::take));
     for _ in 0..LOOKS_MOST {
@@ -163,7 +162,7 @@ pub(super) fn in_census(leader: Leader, relations: &Relations<'_>) -> Vec<i32> {
         if before == 0 || !found.is_empty() {
             break;
         }
-        // All that were there have ended since; the last of them may have left a child.
+        // All of them have ended since; the last one may have left a child.
         found = in_one_census(leader, &Census::take());
     }
     found
@@ -189,8 +188,8 @@ fn belongs(leader: Leader, stat: &Stat) -> bool {
     leader.is_pinned && (stat.session == leader.group || stat.group == leader.group)
 }
 
-/// By the group each is in now; of a program that has a terminal of another's, by the kernel's session that it leads there:
-/// a shell gives each of its jobs a group. Corpses that wait for their parent are not alive.
+/// Sorts processes by their current process group. If another program (tmux) owns the run's terminal, a process in the
+/// terminal's session is inside too: a shell gives each of its jobs its own group. Zombies are not alive.
 pub(super) fn sort_members(leader: Leader, pane_slot: i32, pids: Vec<i32>) -> Members {
     let mut members = Members::default();
     for pid in pids {
@@ -213,7 +212,7 @@ pub(super) fn sort_members(leader: Leader, pane_slot: i32, pids: Vec<i32>) -> Me
     members
 }
 
-/// Whether the kernel would not let us signal it.
+/// Whether the kernel refuses us to signal this process.
 pub fn is_untouchable(pid: i32) -> bool {
     Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::PERM))
 }
@@ -222,11 +221,11 @@ pub fn is_untouchable(pid: i32) -> bool {
 enum MemberOf {
     Ours,
     Another,
-    /// Of one of our runs, but it has left everything by which one could tell.
+    /// Of some run, but nothing shows of which.
     Unknown,
 }
 
-/// Which run an orphan that came to us is of, by the kernel's word alone.
+/// The run of an orphan that was reparented to us, from kernel data alone.
 fn run_of_pid(pid: i32, stat: &Stat, leader: Leader, relations: &Relations<'_>) -> MemberOf {
     if stat.dead || belongs(leader, stat) {
         return MemberOf::Ours;
@@ -235,7 +234,7 @@ fn run_of_pid(pid: i32, stat: &Stat, leader: Leader, relations: &Relations<'_>) 
     {
         return MemberOf::Another;
     }
-    // Nobody is older than the process it descends from.
+    // A process cannot be older than its ancestor.
     if stat.start_time < relations.since || cgroup::is_in_some_leaf(pid) || is_engines(pid) {
         return MemberOf::Another;
     }

@@ -1,12 +1,12 @@
-//! Giving memory back.
+//! Returns memory to the kernel.
 
-/// A piece from this size on is a mapping of its own.
+/// An allocation of this size or more gets its own mapping.
 #[cfg(target_env = "gnu")]
 const LARGE: libc::c_int = 128 << 10;
 
-/// What work needed and rest does not: program text stays in the page cache and comes back when it is used.
-/// Only what nobody can have written to.
-#[expect(unsafe_code, reason = "rustix wants a pointer of ours; these are the program's")]
+/// Releases the memory of program text. It stays in the page cache and is read again when used. Covers only mappings
+/// that no process can have written to.
+#[expect(unsafe_code, reason = "the addresses come from /proc/self/maps, not from a Rust pointer")]
 pub fn forget_text() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for line in maps.lines() {
@@ -25,11 +25,11 @@ pub fn forget_text() {
     }
 }
 
-/// One heap for all threads, and large pieces outside of it: what one thread is done with serves the next, and
-/// what was large is given back at once. Call it before there are threads.
+/// One heap for all threads, and large allocations outside of it: memory that one thread frees serves the others, and a
+/// large allocation is returned to the kernel at once. Call it before other threads start.
 #[expect(unsafe_code, reason = "the C library's own call")]
 pub fn keep_one_heap() {
-    // SAFETY: they only set limits.
+    // SAFETY: the calls only set limits.
     #[cfg(target_env = "gnu")]
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
@@ -37,10 +37,10 @@ pub fn keep_one_heap() {
     }
 }
 
-/// What was freed and not yet given back.
+/// Returns freed memory to the kernel.
 #[expect(unsafe_code, reason = "the C library's own call")]
 pub fn trim() {
-    // SAFETY: it may be called at any time.
+    // SAFETY: allowed at any time.
     #[cfg(target_env = "gnu")]
     unsafe {
         libc::malloc_trim(0);

@@ -1,5 +1,5 @@
-//! How we learn that a run has had too much memory: the kernel's word where it keeps the limit, else our own
-//! look at the whole tree.
+//! Detects that a run exceeds its memory limit: by the kernel's events if the kernel enforces the limit, else by
+//! sampling the whole tree.
 
 use super::cgroup::Leaf;
 use super::controllers;
@@ -13,13 +13,13 @@ use std::os::fd::OwnedFd;
 
 #[derive(Debug)]
 pub enum MemoryAlarm {
-    /// Becomes ready when the kernel has killed for memory.
+    /// Becomes ready when the kernel has killed a process for memory.
     Told(OwnedFd, Interest),
-    /// To be looked at again and again.
+    /// To be sampled periodically.
     Looked(MemorySubject),
 }
 
-/// A tree that may have only so much.
+/// A tree with a memory limit.
 #[derive(Clone, Debug)]
 pub struct MemorySubject {
     pub tree: TreeSubject,
@@ -27,7 +27,7 @@ pub struct MemorySubject {
 }
 
 impl Scope {
-    /// `None` if the run has no limit on memory.
+    /// `None` if the run has no memory limit.
     pub fn memory_alarm(&self, root: i32) -> Option<MemoryAlarm> {
         let held = self.held()?;
         let most_bytes = held.plan.resources.memory_bytes?;
@@ -53,19 +53,19 @@ impl Scope {
     }
 }
 
-/// To be called when it is ready; false if there is nothing left to wait for.
+/// Call it when the alarm is ready. Returns false if no more events can come.
 pub fn rest_alarm(alarm: &OwnedFd) -> bool {
     let mut text = [0u8; 256];
     match rustix::io::pread(alarm, &mut text, 0) {
         Ok(_) => true,
-        // A counter, not a file.
+        // An eventfd, not a file.
         Err(rustix::io::Errno::SPIPE) => rustix::io::read(alarm, &mut text[..8]).is_ok(),
         Err(_) => false,
     }
 }
 
-/// How much the whole tree has; `None` if it is gone. Pages that several have are counted once where it
-/// matters: when it would be too much otherwise.
+/// The memory of the whole tree; `None` if the tree is gone. Shared pages are counted once only if the simple sum
+/// exceeds the limit.
 pub fn memory_of(subject: &MemorySubject) -> Option<u64> {
     let members = members_of(&subject.tree);
     if members.is_empty() {
@@ -84,7 +84,7 @@ fn resident(pid: i32) -> Option<u64> {
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// Its share of what it has beside files, which can be read again.
+/// Its proportional share of anonymous and shared memory. File pages are left out: they can be read again.
 fn proportional(pid: i32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let kib = |name: &str| {

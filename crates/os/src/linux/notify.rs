@@ -1,5 +1,5 @@
-//! Telling whoever looks after us (our guardian, or systemd) in the words of sd_notify, and handing them
-//! descriptors to hold.
+//! Sends sd_notify messages and file descriptors to the guardian or systemd, and receives sd_notify messages of
+//! programs.
 
 use super::socket::{SocketFile, address, clear_socket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -22,20 +22,20 @@ pub struct Notifier {
     socket: OwnedFd,
 }
 
-/// What became of a message.
+/// The result of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     Yes,
-    /// The other side does not keep up; try again later.
+    /// The receiver's queue is full; try again later.
     Later,
-    /// Nobody is there.
+    /// No process listens.
     Nobody,
 }
 
 impl Notifier {
     const DESCRIPTORS_MOST: usize = 4;
 
-    /// As `NOTIFY_SOCKET` has it: a path, or `@` and an abstract name.
+    /// `name` is a value of `NOTIFY_SOCKET`: a path, or `@` and an abstract name.
     pub fn open(name: &OsStr) -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
@@ -72,7 +72,7 @@ impl Notifier {
         }
     }
 
-    /// Until it can take more, or so much time has passed.
+    /// Waits until the socket accepts more, or `ms` have passed.
     pub fn wait(&self, ms: u64) {
         let timeout =
             Timespec { tv_sec: (ms / 1_000) as i64, tv_nsec: (ms % 1_000) as i64 * 1_000_000 };
@@ -80,24 +80,24 @@ impl Notifier {
     }
 }
 
-/// One datagram, and the process that sent it by the kernel's word.
+/// One datagram, and the process that sent it, as the kernel reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
     pub length: usize,
     pub from: Option<i32>,
 }
 
-/// A socket at which programs say in the words of sd_notify that they are ready. The path must fit into an address.
+/// A socket on which programs send sd_notify messages. The path must fit into a socket address.
 pub fn listen_for_stop(path: &Path) -> io::Result<(UnixDatagram, SocketFile)> {
     clear_socket(path)?;
     let socket = UnixDatagram::bind(path)?;
-    // Before the first datagram: the kernel notes the sender when it is sent.
+    // Set before the first datagram: the kernel records the sender at the time of sending.
     sockopt::set_socket_passcred(&socket, true)?;
     socket.set_nonblocking(true)?;
     Ok((socket, SocketFile::at(path)?))
 }
 
-/// The next datagram. Descriptors that came with it are closed, which is what a sender of `BARRIER=1` waits for.
+/// Receives the next datagram. Closes descriptors that came with it: a sender of `BARRIER=1` waits for that.
 pub fn receive_stop(socket: impl AsFd, text: &mut [u8]) -> io::Result<Heard> {
     const DESCRIPTORS_MOST: usize = 8;
     let mut space = [MaybeUninit::uninit();

@@ -1,6 +1,6 @@
-//! A place that another program gives us: tmux starts a pane's first process as its own child, outside of everything by
-//! which we hold a run. Whoever takes the place joins the run's groups by itself before it becomes the program, and a
-//! note tells who it is and whether the kernel let it.
+//! A process in a terminal pane. tmux starts a pane's first process as its own child, outside of the run's scope. That
+//! process joins the run's cgroups itself before it executes the program, and a note records which process it is and
+//! whether the kernel let it join.
 
 use super::cgroup::{SELF, unescape};
 use super::identity::stat;
@@ -15,19 +15,19 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-/// Who sits there.
+/// The process in a pane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PaneNote {
     pub pid: i32,
     start_time: u64,
-    /// The kernel has it in the run's groups. If not, it is known only by its descent.
+    /// Whether the process joined the run's cgroups. If not, it is known only by its descent.
     pub is_joined: bool,
-    /// The kernel's session of its terminal.
+    /// The POSIX session of its terminal.
     pub session: i32,
 }
 
 impl PaneNote {
-    /// Of whoever has this pid now: it must be held back until this is written.
+    /// Call it while the process cannot end: its pid must not be reused before the note is written.
     pub fn of(pid: i32, is_joined: bool) -> Option<Self> {
         let stat = stat(pid)?;
         Some(Self { pid, start_time: stat.start_time, is_joined, session: stat.session })
@@ -50,13 +50,13 @@ impl PaneNote {
         Some(Self { pid, start_time, is_joined, session: words.next()?.parse().ok()? })
     }
 
-    /// Whether that very process lives.
+    /// Whether that very process is alive.
     pub fn is_alive(&self) -> bool {
         stat(self.pid).is_some_and(|now| now.start_time == self.start_time && !now.dead)
     }
 
-    /// Whether our own process that leads the session of its terminal lives. It is older than the program; whoever else
-    /// has its number by now is not.
+    /// Whether the pane process that leads the terminal's session is alive. It is older than the program; a process
+    /// that reused its pid is not.
     pub(super) fn is_pane_process_alive(&self) -> bool {
         stat(self.session).is_some_and(|pane_slot| {
             !pane_slot.dead
@@ -65,14 +65,14 @@ impl PaneNote {
         })
     }
 
-    /// The terminal it sits at, while it lives.
+    /// The terminal of the process, while the process is alive.
     pub fn terminal(&self) -> Option<PathBuf> {
         let now = stat(self.pid).filter(|now| now.start_time == self.start_time)?;
         terminal_numbered(now.terminal)
     }
 }
 
-/// The kernel's device number of a terminal: eight bits of the minor, twelve of the major, twelve of the minor.
+/// The kernel encodes a terminal's device number as eight bits of the minor, twelve of the major, twelve of the minor.
 fn terminal_numbered(device: i32) -> Option<PathBuf> {
     const PSEUDO_TERMINALS: u32 = 136;
     let device = device as u32;
@@ -80,8 +80,8 @@ fn terminal_numbered(device: i32) -> Option<PathBuf> {
     (major == PSEUDO_TERMINALS).then(|| PathBuf::from(format!("/dev/pts/{minor}")))
 }
 
-/// The member files of those groups of ours that were made for one run: its boundary, and what keeps it to its limits.
-/// Groups that are not the run's own are nobody's to be moved into.
+/// The `cgroup.procs` files of this process's cgroups that were made for one run: its boundary and its limits. A
+/// process must not be moved to cgroups that are not the run's own.
 pub fn groups_of_run(run: &str) -> Vec<PathBuf> {
     let name = format!("run-{run}");
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
@@ -113,13 +113,13 @@ pub fn groups_of_run(run: &str) -> Vec<PathBuf> {
     groups.lines().filter_map(of_line).collect()
 }
 
-/// Enters a group, by our own number; whether we may.
+/// Moves this process to a cgroup. Returns whether that was allowed.
 pub fn join_group(members: &Path) -> bool {
     fs::write(members, std::process::id().to_string()).is_ok()
 }
 
-/// Out of the groups of the run that we were started in, to where whoever made them stands: for what is started by a run
-/// and is not of it. Whether we are in none of them any more.
+/// Leaves the run's cgroups this process was started in, for the cgroup of the supervisor: for a process that a run
+/// starts and that is not part of it. Returns whether this process is in no run's cgroup any more.
 pub fn leave_run() -> bool {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let runs: BTreeSet<&str> =
@@ -141,18 +141,18 @@ fn leave_groups_of(run: &str) -> bool {
     groups.all(|members| beside(&members).is_some_and(|beside| join_group(&beside)))
 }
 
-/// What a program is given by whoever starts it, beside its words: as we have it ourselves.
+/// The attributes that a program inherits from its parent, besides arguments and environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessAttrs {
     pub umask: u32,
-    /// Soft and hard; `None` is no limit.
+    /// Soft and hard limit; `None` is no limit.
     pub descriptors: [Option<u64>; 2],
     pub data: [Option<u64>; 2],
     pub nice: i32,
     pub memory_score: i32,
 }
 
-/// Our own.
+/// The attributes of this process.
 pub fn own_attrs() -> ProcessAttrs {
     use rustix::process::{Resource, getpriority_process, getrlimit};
     let limit = |resource| {
@@ -169,23 +169,24 @@ pub fn own_attrs() -> ProcessAttrs {
     }
 }
 
-/// The program on the terminal that we lead. It has a group of its own in the terminal's foreground, so that whoever asks
-/// the terminal finds the program and not us; we stay until what it wrote last has been read.
+/// The program on the terminal that this process leads. The program has its own process group in the terminal's
+/// foreground, so that a query of the terminal finds the program and not this process. This process stays until the
+/// program's last output has been read.
 #[derive(Debug)]
 pub struct PaneProgram {
     child: Child,
 }
 
-/// What a terminal does to its foreground is not for us. That it goes away is: we pass that on.
+/// Terminal signals are for the foreground program. A hang-up is forwarded to it.
 const NOT_FOR_US: [i32; 6] =
     [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 
 impl PaneProgram {
-    /// With these manners and this environment; or the step that failed.
+    /// Starts the program with these attributes and this environment. On failure, returns the step that failed.
     #[expect(unsafe_code, reason = "signals, and a group for the child in the foreground")]
     #[expect(
         clippy::disallowed_methods,
-        reason = "a child in a run's groups already, on a terminal that is not ours"
+        reason = "the child is in the run's cgroups already, on a terminal of tmux"
     )]
     pub fn start(
         arguments: &[OsString],
@@ -194,11 +195,11 @@ impl PaneProgram {
         attrs: &ProcessAttrs,
     ) -> Result<Self, (&'static str, io::Error)> {
         let Some((program, rest)) = arguments.split_first() else {
-            return Err(("read its words", io::ErrorKind::InvalidInput.into()));
+            return Err(("read its arguments", io::ErrorKind::InvalidInput.into()));
         };
-        rustix::process::chdir(folder).map_err(|error| ("enter its folder", error.into()))?;
+        rustix::process::chdir(folder).map_err(|error| ("enter its directory", error.into()))?;
         attrs.take_on();
-        // SAFETY: plain calls about this process alone, which has one thread; the set is initialised before it is read.
+        // SAFETY: plain calls that affect this single-threaded process only; the set is initialised before it is read.
         unsafe {
             let received = received();
             libc::sigprocmask(libc::SIG_BLOCK, &raw const received, std::ptr::null_mut());
@@ -214,7 +215,7 @@ impl PaneProgram {
             let value = bytes.get(at + 1..).unwrap_or_default();
             command.env(OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(value));
         }
-        // SAFETY: only calls that are allowed between birth and exec, and no memory is touched.
+        // SAFETY: only calls that are allowed between fork and exec, and no memory is touched.
         unsafe {
             command.pre_exec(|| {
                 libc::setpgid(0, 0);
@@ -233,12 +234,9 @@ impl PaneProgram {
         self.child.id() as i32
     }
 
-    /// Until it has ended. Its corpse is kept, so that its number is its own until `release`.
+    /// Waits until the program has ended. Its zombie is kept, so that its pid is not reused before `release`.
     #[expect(unsafe_code, reason = "rustix has no sigwaitinfo")]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "our own child, not reaped yet: it can be no other"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "an unreaped child: its pid cannot be reused")]
     pub fn wait_ended(&self) -> Ending {
         let pid = self.pid();
         loop {
@@ -253,7 +251,7 @@ impl PaneProgram {
                     match seen.si_code {
                         libc::CLD_EXITED => return Ending::Code(status),
                         libc::CLD_KILLED | libc::CLD_DUMPED => return Ending::Signal(status),
-                        // There is no shell that could let it run again: a key must not stop it for good.
+                        // No shell could continue it: a key must not stop it for good.
                         _ if matches!(status, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) => {
                             libc::kill(pid, libc::SIGCONT);
                         }
@@ -271,27 +269,24 @@ impl PaneProgram {
         }
     }
 
-    /// The last that is written to the terminal.
+    /// Writes the last text to the terminal.
     pub fn write_last(&self, text: &[u8]) {
         let _ = rustix::termios::tcsetpgrp(rustix::stdio::stdin(), rustix::process::getpgrp());
         let _ = super::pipe::write_all(rustix::stdio::stdout(), text);
     }
 
-    /// Its number may be another's from here on.
-    #[expect(clippy::disallowed_methods, reason = "our own child")]
+    /// Reaps the program. Its pid may be reused from here on.
+    #[expect(clippy::disallowed_methods, reason = "a child of this process")]
     pub fn release(mut self) {
         let _ = self.child.wait();
     }
 }
 
-/// Orphans of the program, where we are the one who takes them in. The program's own corpse is kept.
+/// Reaps the orphans that were reparented to this process. The program's own zombie is kept.
 #[expect(unsafe_code, reason = "rustix does not wait for any child with its pid")]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "orphans that have ended: nobody asks for their status"
-)]
+#[expect(clippy::disallowed_methods, reason = "ended orphans whose status is not needed")]
 fn reap_others(program: i32) {
-    // SAFETY: a plain out parameter, zeroed because it stays so when nobody has ended.
+    // SAFETY: a plain out parameter; zeroed, because the kernel leaves it so when no child has ended.
     unsafe {
         loop {
             let mut seen = std::mem::zeroed::<libc::siginfo_t>();
@@ -308,7 +303,7 @@ fn reap_others(program: i32) {
     }
 }
 
-/// That the terminal goes away, and that the child has changed.
+/// SIGHUP (the terminal goes away) and SIGCHLD (the child has changed).
 #[expect(unsafe_code, reason = "a set of signals")]
 fn received() -> libc::sigset_t {
     // SAFETY: initialised by sigemptyset before it is read.
@@ -322,7 +317,7 @@ fn received() -> libc::sigset_t {
 }
 
 impl ProcessAttrs {
-    /// More than we may give is what we have.
+    /// A limit that this process may not set stays as it is.
     fn take_on(&self) {
         use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
         rustix::process::umask(Mode::from_raw_mode(self.umask));
@@ -336,8 +331,8 @@ impl ProcessAttrs {
     }
 }
 
-/// Makes a named pipe for us alone, in the place of what was there, and opens its end for reading. Nobody has to
-/// write to it yet.
+/// Creates a named pipe for this user alone, replacing any existing file, and opens its reading end. It does not wait
+/// for a writer.
 pub fn make_fifo(path: &Path) -> io::Result<std::os::fd::OwnedFd> {
     use rustix::fs::{CWD, FileType, OFlags, mknodat, open};
     match fs::remove_file(path) {
@@ -348,7 +343,7 @@ pub fn make_fifo(path: &Path) -> io::Result<std::os::fd::OwnedFd> {
     Ok(open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// Our own environment, word for word.
+/// The environment of this process, unchanged.
 pub fn own_environment() -> Vec<OsString> {
     std::env::vars_os()
         .map(|(name, value)| {
@@ -367,7 +362,7 @@ mod tests {
     #[test]
     fn a_note_means_one_process_and_no_other() {
         let own = std::process::id() as i32;
-        let note = PaneNote::of(own, true).expect("we are there");
+        let note = PaneNote::of(own, true).expect("this process exists");
         assert!(note.is_alive());
         let again = PaneNote::parse(&format!("{}\n{{}}\n", note.line())).expect("it reads back");
         assert_eq!(again, note);

@@ -1,4 +1,4 @@
-//! Bytes in and out.
+//! Pipes between the supervisor and runs.
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Our end does not block; the run's end is as a shell would make it.
+/// Our end is non-blocking; the run's end is as a shell would create it.
 #[derive(Debug)]
 pub struct Pipe {
     pub ours: OwnedFd,
@@ -16,14 +16,14 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// They write, we read.
+    /// The run writes, the supervisor reads.
     pub fn from_run() -> io::Result<Self> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         no_block(&read)?;
         Ok(Self { ours: read, theirs: write })
     }
 
-    /// We write, they read.
+    /// The supervisor writes, the run reads.
     pub fn to_run() -> io::Result<Self> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         no_block(&write)?;
@@ -36,27 +36,27 @@ pub(super) fn no_block(descriptor: impl AsFd) -> io::Result<()> {
     Ok(fcntl_setfl(&descriptor, flags | OFlags::NONBLOCK)?)
 }
 
-/// How many bytes the kernel holds for us between two reads. It may say no; then it stays as it is.
+/// Sets how many bytes the pipe holds. If the kernel refuses, the capacity stays as it is.
 pub fn set_capacity(descriptor: impl AsFd, bytes: usize) {
     let _ = fcntl_setpipe_size(descriptor, bytes);
 }
 
-/// What is there now: `Some(0)` at the end, `None` if nothing is there yet.
+/// Reads what is available: `Some(0)` at end of file, `None` if nothing is available yet.
 pub fn read_some(descriptor: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
         return match rustix::io::read(&descriptor, &mut *buffer) {
             Ok(length) => Ok(Some(length)),
             Err(Errno::AGAIN) => Ok(None),
             Err(Errno::INTR) => continue,
-            // The last one at the other side of a terminal has closed it.
+            // The last process on the other side of a terminal has closed it.
             Err(Errno::IO) => Ok(Some(0)),
             Err(error) => Err(error.into()),
         };
     }
 }
 
-/// Moves bytes from a pipe into a file without copying them through our memory. They rest in a pipe of
-/// our own in between, so that the writer at the other end of theirs can go on meanwhile.
+/// Moves bytes from a pipe into a file without copying them through user memory. In between, they are in an internal
+/// pipe, so that the writer can go on meanwhile.
 #[derive(Debug)]
 pub struct SplicePipe {
     read: Arc<OwnedFd>,
@@ -73,13 +73,13 @@ impl SplicePipe {
         Ok(Self { read: Arc::new(read), write: Arc::new(write), held: 0 })
     }
 
-    /// One that was filled before us, with what may still be in it.
+    /// Continues with an internal pipe that an earlier supervisor filled. It may still contain bytes.
     pub fn held(read: OwnedFd, write: OwnedFd) -> io::Result<Self> {
         let held = rustix::io::ioctl_fionread(&read)? as usize;
         Ok(Self { read: Arc::new(read), write: Arc::new(write), held })
     }
 
-    /// Where it is emptied, and where it is filled.
+    /// The reading end and the writing end of the internal pipe.
     pub fn ends(&self) -> [Arc<OwnedFd>; 2] {
         [Arc::clone(&self.read), Arc::clone(&self.write)]
     }
@@ -88,7 +88,8 @@ impl SplicePipe {
         self.held
     }
 
-    /// Takes what is there now: `Some(0)` at the end, `None` if nothing is there yet. Must be empty.
+    /// Takes what is available: `Some(0)` at end of file, `None` if nothing is available yet. The internal pipe must be
+    /// empty.
     pub fn take(&mut self, source: impl AsFd, most: usize) -> io::Result<Option<usize>> {
         loop {
             let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
@@ -99,14 +100,14 @@ impl SplicePipe {
                 }
                 Err(Errno::AGAIN) => return Ok(None),
                 Err(Errno::INTR) => {}
-                // The last one at the other side of a terminal has closed it.
+                // The last process on the other side of a terminal has closed it.
                 Err(Errno::IO) => return Ok(Some(0)),
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Writes all of it to where the file stands. On an error the rest stays here.
+    /// Writes everything at the file's position. On an error the rest stays in the internal pipe.
     pub fn pour(&mut self, file: impl AsFd) -> io::Result<()> {
         while self.held > 0 {
             match splice(&self.read, None, &file, None, self.held, SpliceFlags::MOVE) {
@@ -119,7 +120,8 @@ impl SplicePipe {
         Ok(())
     }
 
-    /// What could not be poured, into memory; returns how much it was. The buffer must be large enough.
+    /// Reads what could not be written to the file into memory. Returns the number of bytes. The buffer must be large
+    /// enough.
     pub fn spill(&mut self, buffer: &mut [u8]) -> usize {
         let mut spilt = 0;
         while self.held > 0 {
@@ -148,7 +150,7 @@ pub fn write_all(descriptor: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets bytes gather, or time pass.
+/// Sleeps, for example until more bytes have arrived.
 pub fn nap(duration: Duration) {
     let _ = rustix::thread::nanosleep(&rustix::thread::Timespec {
         tv_sec: duration.as_secs().try_into().unwrap_or(i64::MAX),
@@ -156,13 +158,13 @@ pub fn nap(duration: Duration) {
     });
 }
 
-/// On a busy machine this thread waits for the others of this process, and for everybody else.
+/// Lowers the priority of this thread below the other threads of this process and other processes.
 pub fn give_way() {
     const NICE: i32 = 10;
     let _ = rustix::process::setpriority_process(None, NICE);
 }
 
-/// By default the kernel adds some tens of microseconds to every nap of this thread.
+/// Reduces the timer slack: by default the kernel adds about 50 µs to every sleep of this thread.
 pub fn spin_down_timer_slack() {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1_000));
 }

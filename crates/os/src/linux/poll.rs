@@ -1,4 +1,4 @@
-//! Waiting for the kernel's word on many descriptors at once, and for a word of another thread.
+//! Waits for events on many file descriptors, and for wake-ups from other threads.
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
@@ -7,11 +7,11 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-/// What to wait for.
+/// The event to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     Readable,
-    /// A change of a watched fact (a scope that emptied).
+    /// A change of a kernel file, such as the `cgroup.events` of a scope that became empty.
     Change,
 }
 
@@ -38,11 +38,11 @@ impl Poller {
     }
 
     pub fn remove(&self, source: impl AsFd) {
-        // It may already be gone with its last descriptor.
+        // The kernel may already have removed it with its last descriptor.
         let _ = epoll::delete(&self.descriptor, source);
     }
 
-    /// Waits until something is ready or `timeout_ms` have passed; `None` waits for ever.
+    /// Waits until a descriptor is ready or `timeout_ms` have passed; `None` waits without a limit.
     pub fn wait(&self, timeout_ms: Option<u64>, ready: &mut Vec<Ready>) -> io::Result<()> {
         ready.clear();
         let timeout = timeout_ms.map(|ms| Timespec {
@@ -78,7 +78,7 @@ impl Waker {
         let _ = rustix::io::write(&*self.descriptor, &1u64.to_ne_bytes());
     }
 
-    /// To be called by the woken side before it looks at what there is.
+    /// The woken thread calls this before it looks for work.
     pub fn rest(&self) {
         let _ = rustix::io::read(&*self.descriptor, &mut [0u8; 8]);
     }

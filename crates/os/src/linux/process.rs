@@ -1,4 +1,4 @@
-//! A process we may signal: held by descriptor, so that a recycled number is never hit.
+//! A process held by a pidfd, so that a signal never reaches a process that reused its pid.
 
 use super::identity::{boot_id, corpse_status, stat};
 use super::reserved_fds;
@@ -8,18 +8,18 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// The signals the product sends by itself.
+/// The signals that the supervisor sends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     Term,
     Kill,
     Continue,
-    /// What a program is told to end with, if it wants to be told otherwise.
+    /// The stop signal that a program's configuration chooses instead of TERM.
     Other(i32),
 }
 
 impl Signal {
-    /// As people and `kill` call it.
+    /// The signal's name without `SIG`, as in `kill -l`.
     pub fn name(self) -> String {
         let number = self.number().as_raw();
         let name = match number {
@@ -68,7 +68,7 @@ impl Ending {
     }
 }
 
-/// The leader of a run's session and group.
+/// The leader of a run's session and process group.
 #[derive(Debug)]
 pub struct Process {
     descriptor: OwnedFd,
@@ -80,8 +80,8 @@ impl Process {
         Self { descriptor, fingerprint }
     }
 
-    /// Opens the recorded process, or nothing if that process is no more. The check comes after the
-    /// open: from then on the descriptor can mean no other.
+    /// Opens the recorded process; `None` if it does not exist any more. The check comes after the open: from then on
+    /// the descriptor can refer to no other process.
     pub fn open(recorded: &Fingerprint) -> Option<Self> {
         if recorded.boot_id != boot_id() {
             return None;
@@ -96,18 +96,18 @@ impl Process {
             .then(|| Self { descriptor, fingerprint: recorded.clone() })
     }
 
-    /// Whoever has this number now, alive or a corpse: for one whose number its parent keeps for us.
+    /// The process with this pid now, alive or a zombie. For a pid that an unreaped child keeps from reuse.
     pub fn at(pid: i32) -> Option<Self> {
         let fingerprint = super::identity::fingerprint_of(pid)?;
         Some(Self { descriptor: open_pid(pid)?, fingerprint })
     }
 
-    /// One that somebody held for us. It may have ended, but it can be no other.
+    /// A process whose pidfd another process held. It may have ended, but the pidfd can refer to no other process.
     pub fn held(descriptor: OwnedFd, recorded: Fingerprint) -> Self {
         Self { descriptor, fingerprint: recorded }
     }
 
-    /// Whether it has ended.
+    /// Whether the process has ended.
     pub fn has_ended(&self) -> bool {
         let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut ended = [PollFd::new(&self.descriptor, PollFlags::IN)];
@@ -115,7 +115,7 @@ impl Process {
     }
 
     /// Signals this one process.
-    #[expect(clippy::disallowed_methods, reason = "by descriptor: it can be no other process")]
+    #[expect(clippy::disallowed_methods, reason = "a pidfd names exactly one process")]
     pub fn signal(&self, signal: Signal) -> bool {
         pidfd_send_signal(&self.descriptor, signal.number()).is_ok()
     }
@@ -127,7 +127,7 @@ impl Process {
     /// Signals every process in the group this process leads. `false` if none is left.
     pub fn signal_group(&self, signal: Signal) -> bool {
         if self.fingerprint.pid == rustix::process::getpgrp().as_raw_pid() {
-            // Our own group: never.
+            // Never signal the supervisor's own group.
             return false;
         }
         match send_to_group(self.descriptor.as_fd(), signal) {
@@ -137,11 +137,11 @@ impl Process {
         }
     }
 
-    /// For kernels that cannot signal a group by descriptor. The number is safe only while the leader
-    /// itself still has it, alive or unreaped.
+    /// For kernels that cannot signal a group by pidfd. The pid is safe only while the leader itself still has it,
+    /// alive or unreaped.
     #[expect(
         clippy::disallowed_methods,
-        reason = "the leader has just been verified to hold the number"
+        reason = "the check above shows that the leader still has the pid"
     )]
     fn signal_group_by_number(&self, signal: Signal) -> bool {
         let pinned = stat(self.fingerprint.pid)
@@ -152,7 +152,7 @@ impl Process {
             })
     }
 
-    /// Waits until it has ended, at most so long; returns whether it has.
+    /// Waits at most `most_ms` for the process to end. Returns whether it has ended.
     pub fn wait_gone(&self, most_ms: Option<u64>) -> std::io::Result<bool> {
         let mut ended = [PollFd::new(&self.descriptor, PollFlags::IN)];
         let most = most_ms.map(|ms| rustix::event::Timespec {
@@ -168,8 +168,8 @@ impl Process {
         }
     }
 
-    /// How it ended, for a process that was not our child. Its corpse tells while its parent has not
-    /// reaped it; afterwards the descriptor does (Linux ≥ 6.15).
+    /// How a process that is not a child of this process ended. Before it is reaped, its zombie's stat line has the
+    /// status; afterwards the pidfd has it (Linux ≥ 6.15).
     pub fn ending(&self) -> Option<Ending> {
         corpse_status(&self.fingerprint)
             .or_else(|| exit_info(self.descriptor.as_fd()))
@@ -183,12 +183,12 @@ impl AsFd for Process {
     }
 }
 
-/// How the process behind a descriptor ended, where the kernel tells (Linux ≥ 6.15): `None` while it lives.
+/// How the process of a pidfd ended, if the kernel reports it (Linux ≥ 6.15). `None` while it is alive.
 pub fn ending_behind(descriptor: BorrowedFd<'_>) -> Option<Ending> {
     exit_info(descriptor).map(Ending::from_wait_status)
 }
 
-/// The kernel's number for the process behind a descriptor, if it gives each its own.
+/// The inode number of a pidfd, which is unique for each process if the kernel has pidfs.
 pub(super) fn unique_number(descriptor: BorrowedFd<'_>) -> Option<u64> {
     const PROCESS_FILE_SYSTEM: i64 = 0x5049_4446;
     let system = rustix::fs::fstatfs(descriptor).ok()?;
@@ -200,15 +200,15 @@ pub(super) fn open_pid(pid: i32) -> Option<OwnedFd> {
     pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()
 }
 
-/// Signals one process, if the check that runs after opening it says it is still the one meant.
-#[expect(clippy::disallowed_methods, reason = "this is where members are signalled, checked")]
+/// Signals one process if `is_meant`, called after the open, confirms that it is the intended one.
+#[expect(clippy::disallowed_methods, reason = "the only place that signals members, after a check")]
 pub(super) fn signal_checked(pid: i32, signal: Signal, is_meant: impl FnOnce() -> bool) -> bool {
     let Some(pid) = Pid::from_raw(pid) else { return false };
     let opened = reserved_fds::spend(|| Ok(pidfd_open(pid, PidfdFlags::empty())?));
     let Ok(descriptor) = opened else { return false };
     let is_done = is_meant() && pidfd_send_signal(&descriptor, signal.number()).is_ok();
     drop(descriptor);
-    // It may have been one of those that are held back.
+    // The descriptor may have been one of the reserved ones.
     reserved_fds::hold_back();
     is_done
 }
@@ -246,13 +246,13 @@ fn exit_info(descriptor: BorrowedFd<'_>) -> Option<i32> {
     const PIDFD_GET_INFO: libc::Ioctl = 0xC040_FF0B_u32 as libc::Ioctl;
     const PIDFD_INFO_EXIT: u64 = 1 << 3;
     let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, ..PidfdInfo::default() };
-    // SAFETY: the structure is the kernel's first published version, whose size is in the number.
+    // SAFETY: the structure is the kernel's first published version; the ioctl number encodes its size.
     let result = unsafe { libc::ioctl(descriptor.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
     (result == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit_code)
 }
 
-/// Ends this very process as if it had been killed from outside: nothing is flushed or cleaned up.
-#[expect(clippy::disallowed_methods, reason = "our own pid cannot be another's")]
+/// Kills this process as SIGKILL from outside would: nothing is flushed or cleaned up.
+#[expect(clippy::disallowed_methods, reason = "the pid is our own")]
 pub fn die() -> ! {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     std::process::abort()

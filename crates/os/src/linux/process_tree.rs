@@ -1,4 +1,4 @@
-//! A process that somebody else started for us, and all that came of it.
+//! A process that another program started for a run, and its descendants.
 
 use super::descent::{all_pids, children_of};
 use super::identity::{fingerprint_of, stat};
@@ -6,13 +6,13 @@ use super::pane_process::groups_of_run;
 use super::process::{Process, Signal};
 use std::collections::BTreeMap;
 
-/// One that forks while it is looked at is looked at so often.
+/// A process that forks meanwhile is searched again, at most this often.
 const LOOKS_MOST: usize = 16;
 const STOP: i32 = 19;
-/// What the kernel may need for one that it kills.
+/// How long the kernel may take to end a killed process.
 const KILLED_MS: u64 = 1_000;
 
-/// Kills it and all its descendants. They are stopped first, or a child would be another's by the time we look.
+/// Kills a process and all its descendants. It stops them first, so that no process forks or is reparented meanwhile.
 pub fn kill_family(root: i32) {
     let mut family: BTreeMap<i32, Process> = BTreeMap::new();
     for _ in 0..LOOKS_MOST {
@@ -36,16 +36,16 @@ pub fn kill_family(root: i32) {
     }
 }
 
-/// A process that lives.
+/// A live process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveProcess {
     pub pid: i32,
     pub parent: i32,
-    /// Its program's name, as the kernel keeps it.
+    /// Its program's name as in `/proc/PID/comm`.
     pub name: String,
 }
 
-/// It and all that descend from it, those that live: parents before their children.
+/// The process and its descendants that are alive: parents before their children.
 pub fn alive_in_family(root: i32) -> Vec<LiveProcess> {
     let mut found: Vec<LiveProcess> = Vec::new();
     let mut open = std::collections::VecDeque::from([root]);
@@ -62,15 +62,16 @@ pub fn alive_in_family(root: i32) -> Vec<LiveProcess> {
     found
 }
 
-/// What came of a process that somebody else started for us, each held by descriptor: the youngest first.
+/// The descendants of a process that another program started for a run. Each is held by a pidfd; the youngest comes
+/// first.
 #[derive(Debug, Default)]
 pub struct ProcessTree {
     members: Vec<Process>,
 }
 
 impl ProcessTree {
-    /// What descends from this process, and whoever is in the groups of this run with us; never ourselves, nor our own
-    /// children.
+    /// The live descendants of `root`, and the processes in this process's cgroups of the run. Never includes this
+    /// process or its children.
     pub fn find(root: Option<&Process>, run: &str) -> Self {
         let own = rustix::process::getpid().as_raw_pid();
         let groups = groups_of_run(run);
@@ -81,7 +82,7 @@ impl ProcessTree {
         let mut found: Vec<(i32, Option<i32>)> = Vec::new();
         if let Some(root) = root.filter(|root| !root.has_ended()) {
             let family = alive_in_family(root.fingerprint().pid);
-            // Its number is still its own, or all of that was another's.
+            // `root` has not ended, so its pid was not reused during the search.
             if !root.has_ended() {
                 found.extend(family.into_iter().map(|one| (one.pid, Some(one.parent))));
             }
@@ -91,11 +92,11 @@ impl ProcessTree {
                 found.push((pid, None));
             }
         }
-        // Parents were found before their children, and an orphan has nobody above it.
+        // Parents were found before their children; the rest are orphans.
         found.reverse();
         let hold = |(pid, parent): (i32, Option<i32>)| {
             let process = fingerprint_of(pid).and_then(|found| Process::open(&found))?;
-            // Now that the number can mean no other: is it still the one that was found?
+            // The pidfd is open, so the pid is pinned: check that it is still the process that was found.
             let now = stat(pid)?;
             let is_meant = parent == Some(now.parent) || in_groups().contains(&pid);
             (is_meant && pid != own && now.parent != own).then_some(process)
@@ -110,12 +111,12 @@ impl ProcessTree {
     pub fn signal(&self, signal: Signal) {
         for process in &self.members {
             process.signal(signal);
-            // One that is stopped would not hear of it.
+            // A stopped process handles no signal until SIGCONT.
             process.signal(Signal::Continue);
         }
     }
 
-    /// Until all have ended, at most so long; whether they have.
+    /// Waits at most `most_ms` for all to end. Returns whether they have.
     pub fn wait_gone(&self, most_ms: u64) -> bool {
         let until = super::clock::mono_ms() + most_ms;
         self.members.iter().all(|process| {
@@ -124,7 +125,7 @@ impl ProcessTree {
         })
     }
 
-    /// KILL to all of them, and to who came of them meanwhile; whether none is left.
+    /// Kills all of them, and those they started meanwhile. Returns whether none is left.
     pub fn kill(root: Option<&Process>, run: &str) -> bool {
         for _ in 0..LOOKS_MOST {
             let family = Self::find(root, run);
@@ -149,16 +150,17 @@ fn is_marked(pid: i32, word: &str) -> bool {
         .is_ok_and(|text| text.split(|byte| *byte == 0).any(|one| one == word.as_bytes()))
 }
 
-/// Kills every process whose environment has this word, wherever it has gone in its tree. Returns how many.
+/// Kills every process whose environment contains this assignment, wherever it is in the process tree. Returns how
+/// many.
 pub fn kill_marked(word: &str) -> usize {
     let own = rustix::process::getpid().as_raw_pid();
     let mut killed = 0;
-    // One that forks meanwhile is found by the next look.
+    // A process started meanwhile is found in the next round.
     for _ in 0..LOOKS_MOST {
         let mut found = 0;
         for pid in all_pids().filter(|pid| *pid != own && is_marked(*pid, word)) {
             let process = fingerprint_of(pid).and_then(|found| Process::open(&found));
-            // Its number may be another's by now.
+            // The pid may have been reused.
             if let Some(process) = process.filter(|_| is_marked(pid, word)) {
                 process.signal(Signal::Kill);
                 found += 1;

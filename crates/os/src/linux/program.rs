@@ -1,9 +1,9 @@
-//! Which file a name means.
+//! Finds the file of a program name.
 
 use std::ffi::CString;
 use std::io;
 
-/// What is executed: the program as it was named, and the files that may be it, in order.
+/// The program as it was named, and the files it may be, in order.
 #[derive(Debug)]
 pub struct Program {
     pub name: String,
@@ -11,7 +11,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Looks a name up as a shell would, in the run's own PATH.
+    /// Searches the name as a shell does, in the run's own PATH.
     pub fn find(name: &[u8], environment: &[CString]) -> io::Result<Self> {
         let shown = String::from_utf8_lossy(name).into_owned();
         let candidates = if name.contains(&b'/') {
@@ -38,7 +38,7 @@ pub(super) fn c_string(bytes: &[u8]) -> io::Result<CString> {
     CString::new(bytes).map_err(|_| {
         io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("{:?} holds a zero byte", String::from_utf8_lossy(bytes)),
+            format!("{:?} contains a NUL byte", String::from_utf8_lossy(bytes)),
         )
     })
 }

@@ -1,4 +1,4 @@
-//! A terminal for a run: we hold the master, the run has the other side as its controlling terminal.
+//! A pseudo-terminal for a run: the supervisor holds the master; the other side is the run's controlling terminal.
 
 use super::pipe::no_block;
 use ostler_model::TerminalSize;

@@ -1,35 +1,35 @@
-//! The one place that waits for children, and the signals the supervisor listens to.
+//! The only place that waits for children, and the signals that the supervisor handles.
 //!
-//! Every child of this process is reaped here and nowhere else: the runs' own first processes, and the
-//! orphans of their trees, which come to us because we are the reaper for all descendants.
+//! Every child of this process is reaped here: the first processes of the runs, and orphans of their trees, because the
+//! supervisor is the subreaper of its descendants.
 
 use super::process::{Ending, last_errno};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Makes every orphan among our descendants our child.
+/// Makes this process the subreaper: its orphaned descendants become its children.
 pub fn become_reaper() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(io::Error::from)
 }
 
-/// A signal that came in.
+/// A received signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     ChildChanged,
     StopAsked,
-    /// Make room for a successor; the runs go on.
+    /// Exit for a successor; the runs go on.
     HandOverAsked,
 }
 
-/// Runs this on a thread of its own, and returns what it returns. No signal that the reaper listens to reaches
-/// any other thread. Whoever makes children there keeps them apart from the orphans that come to us.
+/// Runs `work` on its own thread and returns its result. The signals that the reaper handles reach no other thread. A
+/// thread that starts children must tell them from the orphans.
 pub fn beside_first_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {
     block(&listened()?)?;
     let thread = std::thread::Builder::new().name("dispatcher".to_owned()).spawn(work)?;
-    thread.join().map_err(|_| io::Error::other("the dispatcher ended in a panic"))
+    thread.join().map_err(|_| io::Error::other("the dispatcher thread panicked"))
 }
 
 #[expect(unsafe_code, reason = "rustix has no signal sets")]
@@ -58,7 +58,7 @@ fn block(set: &libc::sigset_t) -> io::Result<()> {
     }
 }
 
-/// Ends that our guardian saw in our stead, as it tells them: eight bytes each.
+/// The exits that the guardian reaped for the supervisor, as the guardian reports them: eight bytes each.
 pub fn read_ends(reports: impl AsFd) -> Vec<Reaped> {
     const RECORD: usize = 8;
     let mut ends = Vec::new();
@@ -76,14 +76,14 @@ pub fn read_ends(reports: impl AsFd) -> Vec<Reaped> {
     ends
 }
 
-/// One child that was waited for.
+/// One reaped child.
 #[derive(Clone, Copy, Debug)]
 pub struct Reaped {
     pub pid: i32,
     pub ending: Ending,
 }
 
-/// Must be made before any other thread, which then inherits the blocked signals.
+/// Create it before any other thread, so that all threads inherit the blocked signals.
 #[derive(Debug)]
 pub struct Reaper {
     descriptor: OwnedFd,
@@ -100,11 +100,11 @@ impl Reaper {
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: a new descriptor that nobody else owns.
+        // SAFETY: a new descriptor without another owner.
         Ok(Self { descriptor: unsafe { OwnedFd::from_raw_fd(descriptor) } })
     }
 
-    /// The signals since the last call. A hang-up of the terminal that started us is nothing to us.
+    /// The signals since the last call. A hang-up of the starting terminal is ignored.
     pub fn notices(&self) -> Vec<Notice> {
         const RECORD: usize = std::mem::size_of::<libc::signalfd_siginfo>();
         let mut notices = Vec::new();
@@ -126,14 +126,14 @@ impl Reaper {
         notices
     }
 
-    /// The next child that has ended, if there is one.
+    /// The next child that has ended, if any.
     pub fn next(&self) -> Option<Reaped> {
         next_ended()
     }
 }
 
 #[expect(unsafe_code, reason = "rustix waits for one child or a group, not for any with its pid")]
-#[expect(clippy::disallowed_methods, reason = "this is the one reaper")]
+#[expect(clippy::disallowed_methods, reason = "the only reaper")]
 pub(super) fn next_ended() -> Option<Reaped> {
     loop {
         let mut status = 0;

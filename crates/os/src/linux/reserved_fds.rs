@@ -1,15 +1,16 @@
-//! Descriptors that are held back, so that a tree can be looked at and ended when there are no more to be had.
+//! Reserved file descriptors, so that a process tree can be read and killed when the descriptor limit is reached.
 
 use std::fs::File;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-/// One to look with, while another holds who is to be signalled; and some for whoever is quicker than we are.
+/// One to read with while another holds the pidfd to signal, and some more in case another thread takes a freed one
+/// first.
 const HELD_MOST: usize = 4;
 
 static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
-/// Takes them while they are to be had.
+/// Fills the reserve as far as descriptors are available.
 pub(super) fn hold_back() {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     while held.len() < HELD_MOST {
@@ -18,8 +19,8 @@ pub(super) fn hold_back() {
     }
 }
 
-/// Does it, with one of those that were held back if there is no other. It has to close what it opens, or else
-/// somebody has to `hold_back` again.
+/// Calls `act`; if no descriptor is free, frees a reserved one and calls it again. `act` must close what it opens, or
+/// the caller must call `hold_back` again.
 pub(super) fn spend<T>(act: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let done = act();
     if !matches!(&done, Err(error) if error.raw_os_error() == Some(libc::EMFILE)) {

@@ -1,17 +1,17 @@
-//! Whose process somebody is, by the kernel's word alone.
+//! Finds the run of a process from kernel data alone.
 
 use super::identity::stat;
 use std::fs;
 
-/// No chain of parents is longer than this; it is only against a loop.
+/// Longer than any chain of parents. Protects against a loop.
 const GENERATIONS: usize = 256;
 
-/// Where a process stands.
+/// The cgroup and the ancestors of a process.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessOrigin {
-    /// Its cgroup, without the place where that is mounted.
+    /// Its cgroup path, without the mount point.
     group: Option<String>,
-    /// Itself, its parent, and so on.
+    /// The process, its parent, and so on.
     line: Vec<i32>,
 }
 
@@ -31,17 +31,17 @@ pub fn origin_of(pid: i32) -> Option<ProcessOrigin> {
 }
 
 impl ProcessOrigin {
-    /// Whether it is inside this boundary.
+    /// Whether the process is inside this boundary.
     pub fn is_in(&self, boundary: &str) -> bool {
         self.group.as_ref().is_some_and(|group| boundary.ends_with(group.as_str()))
     }
 
-    /// What the boundary it is in is called, if it may be one of ours.
+    /// The name of its cgroup, which may be a run's boundary.
     pub fn boundary_name(&self) -> Option<&str> {
         self.group.as_deref()?.rsplit('/').next()
     }
 
-    /// Whether it is this process, or one that came of it.
+    /// Whether it is process `pid` or a descendant of it.
     pub fn descends_from(&self, pid: i32) -> bool {
         self.line.contains(&pid)
     }

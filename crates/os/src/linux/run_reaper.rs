@@ -1,10 +1,10 @@
-//! The reaper of one run: a small process between the supervisor and the run's first process, where the kernel
-//! gives the run no boundary. It is the subreaper of the run, so every orphan of the run becomes its child, whatever
-//! the orphan does with its session, its group and its environment. It lives until the kernel says that it has no
-//! child, and it outlives the supervisor: whatever descends from it is of this run, and nothing else is.
+//! The reaper of one run: a small process between the supervisor and the run's first process. It is used where the run
+//! has no cgroup. It is the subreaper of the run, so every orphan of the run becomes its child, whatever the orphan
+//! does with its session, its process group and its environment. It exits when it has no child left, and it outlives
+//! the supervisor. So its descendants are exactly the processes of the run.
 //!
-//! What it knows stands in a note (a memory file), which the supervisor and the guardian hold as well: how the first
-//! process ended, and that nobody is left.
+//! It writes its state to a note (a memfd) that the supervisor and the guardian hold too: how the first process ended,
+//! and that no process is left.
 
 use super::descent::{all_pids, below};
 use super::identity::{Stat, fingerprint_of, is_taken, stat, user_of};
@@ -15,27 +15,27 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-/// The verb with which our own executable becomes one.
+/// The subcommand of our executable that runs a reaper.
 pub(super) const VERB: &std::ffi::CStr = c"reaper";
-/// Where it finds its note.
+/// The file descriptor of its note.
 pub(super) const NOTE: RawFd = 3;
 const NOTE_BYTES: usize = 28;
-/// What the kernel calls such a file.
+/// The name of the note in `/proc/PID/fd`.
 const NOTE_FILE: &str = "/memfd:ostler-reaper";
-/// It writes these two into the note before it is executed: its own number, and that of the run's first process.
+/// Written into the note before the reaper is executed: the pid of the reaper and the pid of the run's first process.
 pub(super) const NUMBERS_AT: libc::off_t = 0;
 
-/// What is in the note, each in the machine's own order.
+/// The contents of the note, in native byte order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Noted {
     reaper: i32,
     /// The run's first process.
     root: i32,
     has_root_ended: bool,
-    /// As `waitpid` gives it.
+    /// As `waitpid` returns it.
     status: i32,
     is_empty_scope: bool,
-    /// When the first process started, in the kernel's ticks; known when it has ended.
+    /// When the first process started, in the kernel's ticks. Set when that process has ended.
     root_started: u64,
 }
 
@@ -78,7 +78,7 @@ impl Noted {
     }
 }
 
-/// For a run to come, to be held by the guardian before it is executed.
+/// A note for a new run. The guardian stores it before the reaper is executed.
 pub fn new_reaper_note() -> io::Result<Arc<OwnedFd>> {
     let note = rustix::fs::memfd_create("ostler-reaper", rustix::fs::MemfdFlags::CLOEXEC)?;
     Noted::default().write(&note);
@@ -100,20 +100,21 @@ pub(super) fn start_of_root(note: &OwnedFd, root: i32, reaper: i32) -> Option<u6
     }
 }
 
-/// What the reaper of a run can tell of it.
+/// What the reaper of a run reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Held {
-    /// It lives. These are all processes of its run.
+    /// The reaper is alive. The list has all processes of its run.
     Alive(Vec<i32>),
-    /// It lives, and its children cannot be read: no descriptor is left. Its run is not empty.
+    /// The reaper is alive, but its children cannot be read, for example because no descriptor is free. The run counts
+    /// as not empty.
     Unseen,
-    /// It has ended because nobody of its run was left.
+    /// The reaper exited because no process of its run was left.
     ScopeEmpty,
-    /// It was killed: what it held has gone to whoever is above it.
+    /// The reaper was killed. Its children went to the next subreaper above.
     Lost,
 }
 
-/// The reaper of one run, seen from the supervisor.
+/// The reaper of one run, as the supervisor sees it.
 #[derive(Clone, Debug)]
 pub struct RunReaper {
     fingerprint: Fingerprint,
@@ -125,13 +126,13 @@ impl RunReaper {
         Self { fingerprint, note: Some(note) }
     }
 
-    /// One that an earlier supervisor started. If nobody held its note for us, it still has it itself.
+    /// A reaper that an earlier supervisor started. If nothing held its note, the reaper's own descriptor is opened.
     pub fn found(fingerprint: Fingerprint, note: Option<Arc<OwnedFd>>) -> Self {
         let mut found = Self { fingerprint, note };
         if found.note.is_none() && found.is_alive() {
             let path = format!("/proc/{}/fd/{NOTE}", found.fingerprint.pid);
             let note = std::fs::File::open(path).ok().map(|file| Arc::new(file.into()));
-            // Its number may have become another's while we looked.
+            // The pid may have been reused meanwhile.
             found.note = note.filter(|_| found.is_alive());
         }
         found
@@ -141,8 +142,8 @@ impl RunReaper {
         self.note.as_ref()
     }
 
-    /// One whose run was never recorded with it: by its note, if the process that is named there has become the
-    /// reaper of this run and is a child of `parent`. Also the run's first process, if that lives.
+    /// A reaper that its run's record lacks, found by its note: the process named in the note must be the reaper of
+    /// this run and a child of `parent`. Also returns the run's first process if it is alive.
     pub fn noted(note: Arc<OwnedFd>, run: &str, parent: i32) -> Option<(Self, Option<i32>)> {
         let noted = Noted::read(&note)?;
         let fingerprint = fingerprint_of(noted.reaper)?;
@@ -152,8 +153,8 @@ impl RunReaper {
         is_meant.then(|| (Self::new(fingerprint, note), root.map(|_| noted.root)))
     }
 
-    /// The same where nobody held the note, because supervisor and guardian died together: the process that says of
-    /// itself that it is the reaper of this run, is ours, and has a note that says so too.
+    /// Like `noted`, if no process held the note because supervisor and guardian died together: a process of our user
+    /// whose command line and note both name it as the reaper of this run.
     pub fn searched(run: &str) -> Option<(Self, Option<i32>)> {
         own_pids().filter(|pid| run_of(*pid).as_deref() == Some(run)).find_map(|pid| {
             let (found, noted) = Self::proven(pid)?;
@@ -162,7 +163,7 @@ impl RunReaper {
         })
     }
 
-    /// All reapers of an instance's runs, with the run of each.
+    /// All reapers of an instance's runs, each with its run.
     pub fn all_of(instance: &str) -> Vec<(String, Self)> {
         let reapers = own_pids().filter_map(|pid| {
             let (run, of) = words_of(pid)?;
@@ -172,7 +173,7 @@ impl RunReaper {
         reapers.collect()
     }
 
-    /// A process that says of itself that it is a reaper, if it has a note that says so too.
+    /// The reaper `pid`, if its note confirms it.
     fn proven(pid: i32) -> Option<(Self, Noted)> {
         let found = Self::found(fingerprint_of(pid)?, None);
         let file = std::fs::read_link(format!("/proc/{pid}/fd/{NOTE}")).ok()?;
@@ -185,14 +186,14 @@ impl RunReaper {
         &self.fingerprint
     }
 
-    /// How the run's first process ended, if that is this process and it has.
+    /// How the run's first process ended, if `root` is that process and it has ended.
     pub fn ending_of(&self, root: i32) -> Option<Ending> {
         let noted = Noted::read(self.note.as_deref()?)?;
         (noted.root == root && noted.has_root_ended).then(|| Ending::from_wait_status(noted.status))
     }
 
-    /// One whose line cannot be read, although there is a process of its number, counts as alive. One that was stopped
-    /// (its run may do that: it is the same user) is continued, so that it notes ends and ends itself.
+    /// If the process exists but its stat line cannot be read, it counts as alive. A stopped reaper is continued, so
+    /// that it can reap and exit; its run can stop it, because it has the same user.
     pub fn is_alive(&self) -> bool {
         if self.fingerprint.boot_id != super::identity::boot_id() {
             return false;
@@ -209,7 +210,7 @@ impl RunReaper {
     pub(super) fn held(&self) -> Held {
         if self.is_alive() {
             let found = below(self.fingerprint.pid);
-            // Its number may have become another's while we looked.
+            // The pid may have been reused meanwhile.
             if self.is_alive() {
                 return found.map_or(Held::Unseen, Held::Alive);
             }
@@ -221,7 +222,7 @@ impl RunReaper {
     }
 }
 
-/// Whether a child of ours has become the reaper of a run.
+/// Whether a child of this process is the reaper of a run.
 pub(super) fn is_run_reaper(pid: i32) -> bool {
     run_of(pid).is_some()
 }
@@ -232,12 +233,12 @@ fn own_pids() -> impl Iterator<Item = i32> {
     all_pids().filter(move |pid| user_of(*pid) == Some(user))
 }
 
-/// The run that a process is the reaper of, as it says itself.
+/// The run of a reaper, as its command line names it.
 fn run_of(pid: i32) -> Option<String> {
     words_of(pid).map(|(run, _)| run)
 }
 
-/// The same, and the instance whose run it is.
+/// The run and the instance of a reaper, as its command line names them.
 fn words_of(pid: i32) -> Option<(String, String)> {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let mut words = words.split(|byte| *byte == 0).skip(1);
@@ -246,7 +247,7 @@ fn words_of(pid: i32) -> Option<(String, String)> {
     Some((words.next().map(text)?, words.next().map(text)?))
 }
 
-/// The reapers among the children of our guardian: they are of runs that a supervisor before us has started.
+/// The reapers among the guardian's children: those of runs that an earlier supervisor started.
 pub fn reapers_below(guardian: i32) -> Vec<(String, RunReaper)> {
     let found = super::descent::children_of(guardian).into_iter().filter_map(|pid| {
         let (run, fingerprint) = (run_of(pid)?, fingerprint_of(pid)?);
@@ -256,20 +257,17 @@ pub fn reapers_below(guardian: i32) -> Vec<(String, RunReaper)> {
     found.collect()
 }
 
-/// The reaper's whole life. It was born with all signals blocked, as the subreaper of its one child.
+/// The main loop of the reaper. The process starts with all signals blocked, as the subreaper of its one child.
 #[expect(
     unsafe_code,
     reason = "its note has a fixed number, and rustix does not wait for any child with its pid"
 )]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the one place where the orphans of a run are waited for"
-)]
+#[expect(clippy::disallowed_methods, reason = "the only place that waits for the orphans of a run")]
 pub fn reap_run() -> u8 {
-    // SAFETY: whoever executed us put the note there; if not, every use of it fails harmlessly.
+    // SAFETY: the launcher put the note at this number; without it, every use of it fails harmlessly.
     let note = unsafe { OwnedFd::from_raw_fd(NOTE) };
     let mut noted = Noted::read(&note).unwrap_or_default();
-    // It sleeps from here on: what only its start needed is given back.
+    // The process only waits from here on: memory that only the start needed is released.
     super::memory::forget_text();
     loop {
         // SAFETY: a plain out parameter, zeroed before.
@@ -290,7 +288,7 @@ pub fn reap_run() -> u8 {
         // SAFETY: waitid fills these fields.
         let (pid, status) = unsafe { (seen.si_pid(), seen.si_status()) };
         if pid == noted.root && !noted.has_root_ended {
-            // Noted first, then reaped: when the corpse is gone, its end is known.
+            // Written to the note first, then reaped: when the zombie is gone, its exit status is known.
             noted.has_root_ended = true;
             noted.root_started = stat(pid).map_or(0, |stat| stat.start_time);
             noted.status = match seen.si_code {
@@ -300,7 +298,7 @@ pub fn reap_run() -> u8 {
             };
             noted.write(&note);
         }
-        // SAFETY: a child of ours that has ended; nobody asks for its status.
+        // SAFETY: an ended child whose status is not needed any more.
         unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
     }
 }
@@ -310,7 +308,7 @@ mod tests {
     use super::*;
 
     fn past() -> Fingerprint {
-        let own = fingerprint_of(std::process::id() as i32).expect("we are there");
+        let own = fingerprint_of(std::process::id() as i32).expect("this process exists");
         Fingerprint { start_time: own.start_time + 1, ..own }
     }
 
@@ -330,7 +328,7 @@ mod tests {
         assert_eq!(Noted::read(&note), Some(noted));
         let reaper = RunReaper::new(past(), note);
         assert_eq!(reaper.ending_of(42), Some(Ending::Code(3)));
-        assert_eq!(reaper.ending_of(43), None, "of the first process alone");
+        assert_eq!(reaper.ending_of(43), None, "the note covers only the first process");
         assert_eq!(reaper.held(), Held::ScopeEmpty);
     }
 
@@ -338,9 +336,10 @@ mod tests {
     fn the_start_of_one_that_was_reaped_is_noted() {
         let note = new_reaper_note().expect("made");
         let own = std::process::id() as i32;
-        let (above, start) = stat(own).map(|stat| (stat.parent, stat.start_time)).expect("we are");
+        let (above, start) =
+            stat(own).map(|stat| (stat.parent, stat.start_time)).expect("this process exists");
         assert_eq!(start_of_root(&note, own, above), Some(start));
-        assert_eq!(start_of_root(&note, own, above + 1), None, "another has its number");
+        assert_eq!(start_of_root(&note, own, above + 1), None, "another process has its pid");
         let noted = Noted { root: own, has_root_ended: true, root_started: 5, ..Noted::default() };
         noted.write(&note);
         assert_eq!(start_of_root(&note, own, above + 1), Some(5));

@@ -1,8 +1,9 @@
-//! What we may kill for one run: its boundary, strongest first.
+//! What may be killed for one run: its boundary, the strongest first.
 //!
-//! With a cgroup leaf the kernel knows the members, whatever they do. Without one, the members are what descends from
-//! the run's own reaper. If that was killed, they are the root's session and group, what descends from the root, and
-//! the orphans that came to us and can be of no other run. No member is ever found by its command or its environment.
+//! With a cgroup leaf the kernel knows the members, whatever they do. Without one, the members are the descendants of
+//! the run's reaper. If the reaper was killed, the members are the root's session and process group, the root's
+//! descendants, and the orphans reparented to this process that can belong to no other run. A member is never found by
+//! its command line or its environment.
 
 use super::cgroup::Leaf;
 use super::controllers;
@@ -26,7 +27,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a KILL went through, and how many it was for.
+/// How the processes were killed, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KillReport {
     pub mode: &'static str,
@@ -41,23 +42,23 @@ pub struct Watch {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lineage {
-    /// Its orphans come to us.
+    /// Its orphans are reparented to this process.
     Child,
-    /// Its orphans went to somebody else when our predecessor died.
+    /// An earlier supervisor started it; its orphans were reparented to another process when that supervisor died.
     Adopted,
 }
 
 /// The leaf of a run.
 #[derive(Debug)]
 pub(super) enum Boundary {
-    /// Made for it, and removed with it.
+    /// Created for this run and removed with it.
     Own(Leaf),
-    /// It was another's before, or will be. If the kernel will not have it in there, `fresh` is made for it.
+    /// Reused from run to run. If the kernel refuses it for this run, a leaf at `fresh` is created.
     Shared { leaf: OpenCgroup, fresh: Option<PathBuf> },
 }
 
 impl Boundary {
-    /// One that may be another's afterwards.
+    /// A leaf that another run may reuse.
     pub(super) fn shared(path: PathBuf) -> Option<Self> {
         let leaf = Leaf::make(path).ok()?;
         Some(match OpenCgroup::open(leaf.clone()) {
@@ -85,14 +86,14 @@ impl Boundary {
 pub struct Scope {
     pub(super) leaf: Option<Boundary>,
     pub(super) held: Option<Box<Held>>,
-    /// Where there is no leaf.
+    /// Set if there is no leaf.
     pub(super) reaper: Option<RunReaper>,
     pub(super) lineage: Lineage,
-    /// Where the note lies of who was started elsewhere for it, if somebody was.
+    /// The path of the pane note, if another program (tmux) starts a process for the run.
     pub(super) pane_slot: Option<PathBuf>,
 }
 
-/// How many of a dying tree are watched one by one where the kernel does not watch the whole.
+/// How many processes of an ending tree are watched one by one if the kernel cannot watch the whole.
 const WATCH_MOST: usize = 32;
 
 impl Scope {
@@ -100,7 +101,7 @@ impl Scope {
         self.leaf().map(|leaf| leaf.path().to_string_lossy().into_owned())
     }
 
-    /// The run has no boundary of the kernel's, so its own reaper holds it together.
+    /// The run has no kernel boundary; its reaper holds it together.
     pub fn hold_by(&mut self, reaper: RunReaper) {
         self.reaper = Some(reaper);
     }
@@ -109,23 +110,24 @@ impl Scope {
         self.reaper.as_ref()
     }
 
-    /// Whether the kernel keeps its members.
+    /// Whether the kernel keeps the list of members.
     pub fn has_leaf(&self) -> bool {
         self.leaf.is_some()
     }
 
-    /// Its program is started by somebody else, who is not ours: the note tells who that is, as soon as it is there.
+    /// Another program (tmux) starts the run's program, outside of the run's scope. The note names that process once it
+    /// is written.
     pub fn sit_at(&mut self, note: PathBuf) {
         self.pane_slot = Some(note);
     }
 
-    /// Where that note is.
+    /// The path of that note.
     pub fn pane_slot(&self) -> Option<&PathBuf> {
         self.pane_slot.as_ref()
     }
 
-    /// The process that was started elsewhere, if it lives: the seat, which takes in the orphans of its program, or the
-    /// program itself.
+    /// The process that another program started, if it is alive: the pane process, which is the subreaper for its
+    /// program's orphans, or the program itself.
     pub fn pane_program(&self) -> Option<i32> {
         let note = PaneNote::read(self.pane_slot.as_ref()?)?;
         let pane_slot = note.is_pane_process_alive().then_some(note.session);
@@ -136,7 +138,7 @@ impl Scope {
         self.leaf.as_ref().map(Boundary::leaf)
     }
 
-    /// The leaf's folder, for one who is born there.
+    /// The leaf's directory, for a child that is created in it.
     pub(super) fn open_leaf(&self) -> Option<std::io::Result<Arc<OwnedFd>>> {
         Some(match self.leaf.as_ref()? {
             Boundary::Own(leaf) => leaf.open().map(Arc::new),
@@ -144,7 +146,7 @@ impl Scope {
         })
     }
 
-    /// The kernel would not have it there: one of its own, if this one was another's before, or none.
+    /// The kernel refused the leaf. A reused leaf is replaced by a new one; otherwise the run has none.
     pub(super) fn renew_leaf(&mut self) -> Option<Arc<OwnedFd>> {
         let fresh = match &mut self.leaf {
             Some(Boundary::Shared { fresh, .. }) => fresh.take(),
@@ -161,7 +163,7 @@ impl Scope {
         }
     }
 
-    /// The kernel would not have it; the weaker boundary it is.
+    /// The kernel refused the leaf: fall back to the weaker boundary.
     pub(super) fn drop_leaf(&mut self) {
         if let Some(boundary) = self.leaf.take() {
             boundary.leaf().remove();
@@ -181,12 +183,12 @@ impl Scope {
         }
     }
 
-    /// How the run is kept to its limits.
+    /// How the run's limits are enforced.
     pub fn enforced(&self) -> Option<&Enforced> {
         self.held.as_ref().map(|held| &held.plan)
     }
 
-    /// Our own look found more than it may have.
+    /// Notes that a sample of the memory use exceeded the limit.
     pub fn note_excess(&self, bytes: u64) {
         if let Some(held) = &self.held {
             held.excess.set(Some(bytes));
@@ -214,8 +216,8 @@ impl Scope {
         })
     }
 
-    /// Who is alive in it. A process may leave its cgroup (whoever may write there can), so what descends
-    /// from the run is looked for in any case.
+    /// The live members. A process may leave its cgroup (if it may write to another one), so the descendants of the run
+    /// are searched in any case.
     pub fn members(&self, leader: Leader, relations: &Relations<'_>) -> Members {
         reserved_fds::hold_back();
         let mut is_unseen = false;
@@ -240,8 +242,8 @@ impl Scope {
         }
         let pane_slot = self.pane_slot.as_ref().and_then(|note| PaneNote::read(note));
         if let Some(note) = pane_slot.filter(|note| !note.is_joined) {
-            // The kernel did not let it into the boundary. Its seat takes in the program's orphans; when that has ended,
-            // they are another's and cannot be found.
+            // The kernel did not let the process join the boundary. The pane process is the subreaper for the program's
+            // orphans. When it has ended, its orphans are reparented elsewhere and cannot be found.
             is_unexplained |= !note.is_pane_process_alive();
             if note.is_pane_process_alive() {
                 with_descendants(note.session, &mut found, &mut HashSet::new());
@@ -262,13 +264,13 @@ impl Scope {
             members.untouchable = pids.filter(|pid| is_untouchable(*pid)).collect();
         }
         if is_unseen && members.is_empty() {
-            // Somebody is there whom we cannot list, for want of a descriptor perhaps: not an empty tree.
+            // Processes exist that could not be listed, for example for lack of a descriptor: the tree is not empty.
             members.inside = 1;
         }
         members
     }
 
-    /// Those that are in no boundary, and have no reaper of their own that lives.
+    /// Searches the members that are in no boundary and have no live reaper.
     fn search(
         &self,
         leader: Leader,
@@ -277,20 +279,20 @@ impl Scope {
         is_unexplained: &mut bool,
     ) {
         let (searched, is_complete) = match (self.lineage, &self.leaf) {
-            // All its orphans come to us.
+            // All its orphans were reparented to this process.
             (Lineage::Child, _) => {
                 let has_boundary = self.leaf.is_some();
                 let relations = Relations { guardian: None, has_boundary, ..*relations };
                 (among_children(leader, &relations, found, is_unexplained), true)
             }
-            // Our predecessor's orphans are not ours; the kernel keeps those that matter.
+            // The orphans of an earlier supervisor were reparented elsewhere; the leaf keeps the list.
             (Lineage::Adopted, Some(_)) => return,
-            // They went to our guardian, or to somebody else if it was another then.
+            // The orphans went to the guardian, or to another process if the guardian was a different one.
             (Lineage::Adopted, None) => {
                 (among_children(leader, relations, found, is_unexplained), false)
             }
         };
-        // Nor does every kernel list children.
+        // Some kernels do not list children.
         if self.leaf.is_none() && (searched.is_none() || !is_complete) {
             *is_unexplained = true;
             found.extend(in_census(leader, relations));
@@ -298,7 +300,8 @@ impl Scope {
         found.extend(searched.unwrap_or_default());
     }
 
-    /// The recorded intent has no pid yet: the process that was started for it, if there is one in its boundary.
+    /// Finds the root if the run's record has no pid yet: the process in the boundary that was started first as a
+    /// session leader.
     pub fn find_root(&self) -> Option<i32> {
         self.leaf()?
             .members()
@@ -309,13 +312,13 @@ impl Scope {
             .map(|(pid, _)| pid)
     }
 
-    /// TERM, or what it wants instead, to the group, and one by one to those outside it. The stopped are let run
-    /// so that they hear it.
+    /// Sends the stop signal to the process group, and to each member outside of it. SIGCONT follows, so that stopped
+    /// processes handle it.
     pub fn ask_to_end(&self, signal: Signal, process: Option<&Process>, members: &Members) {
         for signal in [signal, Signal::Continue] {
             match process {
                 Some(process) if process.signal_group(signal) => {}
-                // It leads no group, or is no more.
+                // The process leads no group, or has ended.
                 Some(_) | None => {
                     for pid in &members.inside_pids {
                         self.signal_member(*pid, signal);
@@ -328,7 +331,8 @@ impl Scope {
         }
     }
 
-    /// KILL to everything. `again` lists who is left, for those that fork faster than they are listed.
+    /// Sends SIGKILL to all members. `again` lists the remaining ones, for processes that fork faster than they are
+    /// listed.
     pub fn kill_all(&self, process: Option<&Process>, again: impl Fn() -> Members) -> KillReport {
         let members = again();
         let processes = members.len();
@@ -354,7 +358,7 @@ impl Scope {
             }
             left = again();
             if group {
-                // The kernel has signalled the whole group; its members are dying.
+                // The kernel has signalled the whole group; its members are ending.
                 left.inside = 0;
                 left.inside_pids.clear();
             }
@@ -362,7 +366,7 @@ impl Scope {
         KillReport { mode: mode.unwrap_or(if group { "pgid" } else { "pid" }), processes }
     }
 
-    /// One process, if it still is the member it was found to be once it can be no other.
+    /// Signals one process if it is still the member that was found, checked after its pidfd is open.
     fn signal_member(&self, pid: i32, signal: Signal) -> bool {
         let known = stat(pid);
         signal_checked(pid, signal, || match self.leaf() {
@@ -394,7 +398,7 @@ impl Scope {
         Watch { sources }
     }
 
-    /// The run is over: nothing is in it any more.
+    /// The run is over: no process is in the scope any more.
     pub fn remove(&self) {
         if let Some(held) = &self.held {
             held.remove();
@@ -407,7 +411,8 @@ impl Scope {
             if self.lineage == Lineage::Adopted
                 && let Some(room) = leaf.path().parent()
             {
-                // Its maker may be gone for good; if not, it makes the room again when it needs it.
+                // The supervisor that created the directory may be gone. If not, it creates the directory again when
+                // needed.
                 let _ = fs::remove_dir(room);
             }
         }

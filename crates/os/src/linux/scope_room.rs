@@ -1,4 +1,4 @@
-//! Where one instance's scopes are made, found again and cleared away.
+//! Creates, finds and removes the scopes of one instance.
 
 use super::cgroup::{self, Leaf};
 use super::limits::{Held, LimitSupport};
@@ -9,13 +9,13 @@ use ostler_model::{Enforced, Resources};
 use std::fs;
 use std::path::PathBuf;
 
-/// Where one instance's scopes are made.
+/// Creates the scopes of one instance.
 #[derive(Debug)]
 pub struct ScopeFactory {
     room: Result<PathBuf, String>,
     limits: LimitSupport,
     spares: SpareCgroups,
-    /// What was killed in them was not gone yet when they were to be removed.
+    /// Leaves that could not be removed yet because killed processes in them are not gone.
     dying: Vec<Leaf>,
 }
 
@@ -31,35 +31,35 @@ impl ScopeFactory {
         }
     }
 
-    /// A room that has no kernel boundary to offer.
+    /// A factory without kernel boundaries: runs get no cgroup.
     pub fn without_boundary(instance: &str, why: &str) -> Self {
         reserved_fds::hold_back();
         let limits = LimitSupport::new(instance, true);
         Self { room: Err(why.to_owned()), limits, spares: SpareCgroups::new(), dying: Vec::new() }
     }
 
-    /// Limits are kept by looking only.
+    /// Limits are enforced by sampling only.
     pub fn without_groups(self, instance: &str) -> Self {
         Self { limits: LimitSupport::new(instance, false), ..self }
     }
 
-    /// How a run will be kept to its limits; `None` if it has none.
+    /// How a run's limits will be enforced; `None` if it has none.
     pub fn planned_limits(&self, run: &str, resources: Resources) -> Option<Box<Enforced>> {
         self.limits.plan(run, resources, self.room.as_deref().ok())
     }
 
-    /// Why runs get no kernel boundary here.
+    /// Why runs get no kernel boundary.
     pub fn why_no_boundary(&self) -> Option<&str> {
         self.room.as_ref().err().map(String::as_str)
     }
 
-    /// The boundary a run will have, so that it can be recorded before there is a process in it.
+    /// The path of a run's boundary, so that it can be recorded before a process is in it.
     pub fn planned(&self, run: &str) -> Option<String> {
         let room = self.room.as_ref().ok()?;
         Some(room.join(format!("run-{run}")).to_string_lossy().into_owned())
     }
 
-    /// Makes the boundary for a run, and what keeps it to its limits.
+    /// Creates the boundary of a run and sets its limits.
     pub fn make(&self, run: &str, limits: Option<&Enforced>) -> Scope {
         let leaf = self.planned(run).and_then(|path| Leaf::make(path.into()).ok());
         let held = limits.map(|plan| Held::set_up(plan, leaf.as_ref()));
@@ -67,8 +67,8 @@ impl ScopeFactory {
         Scope { leaf, held, reaper: None, lineage: Lineage::Child, pane_slot: None }
     }
 
-    /// The same for one that is over in a moment and is followed by others: it may have the boundary of one before
-    /// it, and leaves its own to the next. What has limits has a boundary of its own, because they are set there.
+    /// Like `make`, for a short run that others follow: the run may reuse an earlier run's boundary and leave it to the
+    /// next one. A run with limits gets its own boundary, because the limits are set on it.
     pub fn make_passing(&mut self, run: &str, limits: Option<&Enforced>) -> Scope {
         if limits.is_some() {
             return self.make(run, limits);
@@ -82,7 +82,7 @@ impl ScopeFactory {
         Scope { leaf, held: None, reaper: None, lineage: Lineage::Child, pane_slot: None }
     }
 
-    /// The run is over: nothing is in it any more. What can serve another is kept.
+    /// Takes the scope of a finished run: no process is in it any more. Keeps the boundary for reuse if possible.
     pub fn take_back(&mut self, mut scope: Scope) {
         match scope.leaf.take() {
             Some(Boundary::Shared { leaf, .. }) => self.spares.give_back(leaf),
@@ -93,13 +93,13 @@ impl ScopeFactory {
         }
     }
 
-    /// Removes what was kept for runs to come, and was not needed since this was called last.
+    /// Removes the spare boundaries that were not needed since the last call.
     pub fn trim(&mut self) {
         self.spares.trim();
         self.bury();
     }
 
-    /// Removes the boundary of a run that nobody records, now or as soon as those that were killed in it are gone.
+    /// Removes an unrecorded boundary, now or as soon as the processes killed in it are gone.
     pub fn remove_stray(&mut self, scope: &Scope) {
         scope.remove();
         self.dying.extend(scope.leaf().filter(|leaf| leaf.path().exists()).cloned());
@@ -120,12 +120,12 @@ impl ScopeFactory {
         Scope { leaf, held, reaper: None, lineage: Lineage::Adopted, pane_slot: None }
     }
 
-    /// Removes groups of ours that no live run has. How many processes had to be killed for it.
+    /// Removes this instance's cgroups that belong to no live run. Returns how many processes were killed for it.
     pub fn clear_groups(&self, is_recorded: impl Fn(&str) -> bool) -> usize {
         self.limits.clear(is_recorded)
     }
 
-    /// The boundaries of runs that are there.
+    /// The run boundaries that exist.
     pub fn found(&self) -> Vec<String> {
         let Ok(room) = &self.room else { return Vec::new() };
         cgroup::sub_groups(room)
@@ -137,7 +137,7 @@ impl ScopeFactory {
             .collect()
     }
 
-    /// Removes the room, if nothing is in it any more.
+    /// Removes the instance's cgroup if it is empty.
     pub fn close(&mut self) {
         self.spares.clear();
         self.bury();

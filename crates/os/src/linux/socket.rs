@@ -1,5 +1,5 @@
-//! Unix sockets that callers connect to, and the files they are known by. A path may be longer than a socket
-//! address holds: then it is named through a descriptor of its folder.
+//! Unix sockets that clients connect to, and their files. A path longer than a socket address allows is addressed
+//! through a descriptor of its directory.
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, lstat, open};
 use std::io;
@@ -11,16 +11,16 @@ use std::sync::Arc;
 
 const ADDRESS_MOST: usize = 107;
 
-/// Who is at the other side of a connection.
+/// The process at the other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
     pub uid: u32,
-    /// 0 if it cannot be seen from our process namespace.
+    /// 0 if the process is outside our pid namespace.
     pub pid: i32,
 }
 
-/// The file of a socket that this process listens on. The file is held open, so its inode number is not used
-/// again while we compare it with what lies at the path.
+/// The file of a socket that this process listens on. The file is held open, so that its inode number is not reused
+/// while it is compared with the file at the path.
 #[derive(Clone, Debug)]
 pub struct SocketFile {
     path: PathBuf,
@@ -28,14 +28,14 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
-    /// What lies at this path now.
+    /// The file at this path.
     pub fn at(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = open(path, flags, Mode::empty())?;
         Ok(Self { path: path.to_owned(), file: Arc::new(file) })
     }
 
-    /// One that a process before us held.
+    /// A file that another process held open.
     pub fn held(path: &Path, file: OwnedFd) -> Self {
         Self { path: path.to_owned(), file: Arc::new(file) }
     }
@@ -44,8 +44,8 @@ impl SocketFile {
         &self.path
     }
 
-    /// Whether the file at the path is still this one. A path that cannot be looked at counts as in place: only
-    /// what is known to be gone is made again.
+    /// Whether the path still names this file. If the path cannot be examined, the answer is yes: only a socket that is
+    /// known to be gone is bound again.
     pub fn is_in_place(&self) -> bool {
         let Ok(held) = fstat(&*self.file) else { return true };
         match lstat(&self.path) {
@@ -54,7 +54,7 @@ impl SocketFile {
         }
     }
 
-    /// Removes the file if it is still this one, and nothing else.
+    /// Removes the file if the path still names it.
     pub fn remove(&self) {
         let is_there = lstat(&self.path).is_ok();
         if is_there && self.is_in_place() {
@@ -76,19 +76,19 @@ pub struct Door {
 }
 
 impl Door {
-    /// Listens at this path, for this user alone. The caller owns the folder, so a socket that is there is a dead one's,
-    /// or was put in our place; anything else than a socket or a link is left where it is.
+    /// Listens at this path, for this user alone. The caller owns the directory, so an existing socket or link is stale
+    /// and is replaced. Any other file is an error and stays.
     pub fn open(path: &Path) -> io::Result<Self> {
         clear_socket(path)?;
         let (address, _folder) = address(path)?;
         let listener = UnixListener::bind(address)?;
-        // The umask is the whole process's and other threads make folders: the mode is set on the file instead.
+        // The mode is set on the file: the umask is process-wide, and other threads create directories meanwhile.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
         Ok(Self { listener, file: SocketFile::at(path)? })
     }
 
-    /// One that was opened before us.
+    /// A socket that another process opened.
     pub fn held(listener: OwnedFd, file: SocketFile) -> io::Result<Self> {
         let listener = UnixListener::from(listener);
         listener.set_nonblocking(true)?;
@@ -104,8 +104,10 @@ pub fn clear_socket(path: &Path) -> io::Result<()> {
         Err(error) => return Err(error.into()),
     };
     if !matches!(found, FileType::Socket | FileType::Symlink) {
-        let description =
-            format!("{} is in the way and is not a socket; move it away", path.display());
+        let description = format!(
+            "cannot create a socket at {}: the file there is not a socket; move it away",
+            path.display()
+        );
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, description));
     }
     match std::fs::remove_file(path) {
@@ -119,8 +121,8 @@ pub fn connect(path: &Path) -> io::Result<UnixStream> {
     UnixStream::connect(address)
 }
 
-/// Whether `connect` failed because a sandbox keeps this process from it. For a missing socket, or one that nobody listens
-/// at, the kernel has other errors, and the permissions of a file are `EACCES`.
+/// Whether `connect` failed because a sandbox forbids it (`EPERM`). The kernel has other errors for a missing socket,
+/// for a socket without a listener, and for file permissions (`EACCES`).
 pub fn is_forbidden(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error())
 }
@@ -137,10 +139,10 @@ pub(super) fn address(path: &Path) -> io::Result<(PathBuf, Option<OwnedFd>)> {
     Ok((address, Some(folder)))
 }
 
-/// Of a connection that we made: who called `listen`.
+/// For a connection that this process made, the peer is the process that called `listen`.
 #[expect(
     unsafe_code,
-    reason = "in rustix a pid is never 0, and that of a peer outside our namespace is"
+    reason = "in rustix a pid is never 0, but the pid of a peer outside our namespace is 0"
 )]
 pub fn peer_of(stream: impl AsFd) -> io::Result<Peer> {
     let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
@@ -176,7 +178,7 @@ mod tests {
         let second = Door::open(&path).expect("a socket");
         assert!(!first.file.is_in_place() && second.file.is_in_place());
         first.file.remove();
-        assert!(second.file.is_in_place(), "the other's socket is left alone");
+        assert!(second.file.is_in_place(), "another process's socket is left alone");
         second.file.remove();
         assert!(!path.exists());
     }

@@ -1,9 +1,9 @@
-//! Boundaries that serve one check after the other.
+//! A pool of cgroups that checks use one after the other.
 //!
-//! To make a cgroup and to remove it costs more than all the rest of a short run. So the leaf of a check is kept
-//! when it is over, with what is asked of it held open, and is the next one's. Only a leaf that is found as it was
-//! made is kept: nobody in it, nobody frozen, no group below it. It keeps the name of the first that had it, so
-//! that no two have the same, and a leaf that nobody records is what a crash leaves of any check.
+//! Creating and removing a cgroup costs more than the rest of a short run. So when a check is over, its leaf cgroup is
+//! kept with its files open, and the next check uses it. Only a leaf in its initial state is kept: no process in it,
+//! not frozen, no cgroup below it. A leaf keeps the name of its first check, so that names stay unique. An unrecorded
+//! leaf was left by a crash.
 
 use super::cgroup::Leaf;
 use rustix::process::{Resource, getrlimit};
@@ -13,12 +13,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// A crowd beyond that makes and removes its own.
+/// Leaves above this number are removed.
 const SPARE_MOST: u64 = 256;
-/// Each holds two descriptors, which runs may need more: an eighth of what we may have is for spares.
+/// Each spare holds two descriptors, which runs may need. So the spares get at most an eighth of the descriptor limit.
 const PART_FOR_SPARES: u64 = 16;
 
-/// A leaf with its folder and its events held open.
+/// A leaf with its directory and its `cgroup.events` held open.
 #[derive(Debug)]
 pub(super) struct OpenCgroup {
     leaf: Leaf,
@@ -41,7 +41,7 @@ impl OpenCgroup {
         Arc::clone(&self.folder)
     }
 
-    /// `None` if the group is gone.
+    /// `None` if the cgroup is gone.
     pub(super) fn populated(&self) -> Option<bool> {
         self.says(b"populated 0").map(|is_empty| !is_empty)
     }
@@ -52,20 +52,20 @@ impl OpenCgroup {
         Some(text[..length].windows(word.len()).any(|window| window == word))
     }
 
-    /// Whether the next one finds it as this one did.
+    /// Whether the leaf is in its initial state.
     fn is_as_made(&self) -> bool {
-        // A folder of a cgroup is linked by its own two names, and by each folder in it.
+        // A cgroup directory has two links of its own, and one more for each directory in it.
         let is_alone = rustix::fs::fstat(&self.folder).is_ok_and(|stat| stat.st_nlink == 2);
         is_alone && self.says(b"populated 0\nfrozen 0") == Some(true)
     }
 }
 
-/// Those that nobody is in.
+/// The spare cgroups. They contain no process.
 #[derive(Debug)]
 pub(super) struct SpareCgroups {
     spares: Vec<OpenCgroup>,
     most: usize,
-    /// The fewest there were since `trim`: so many nobody needed.
+    /// The lowest number of spares since `trim`: so many were not needed.
     unneeded: usize,
 }
 
@@ -76,7 +76,7 @@ impl SpareCgroups {
         Self { spares: Vec::new(), most, unneeded: 0 }
     }
 
-    /// The one that was used last, which is warm.
+    /// The most recently used leaf, whose memory is in the caches.
     pub(super) fn take(&mut self) -> Option<OpenCgroup> {
         let spare = self.spares.pop();
         self.unneeded = self.unneeded.min(self.spares.len());
@@ -91,7 +91,7 @@ impl SpareCgroups {
         }
     }
 
-    /// Removes those that nobody has needed since the last time.
+    /// Removes the spares that were not needed since the last call.
     pub(super) fn trim(&mut self) {
         for spare in self.spares.drain(..self.unneeded) {
             spare.leaf.remove();

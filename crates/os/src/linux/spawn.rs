@@ -1,8 +1,8 @@
-//! Starting a program without copying the supervisor's page tables.
+//! Starts a program without copying the supervisor's page tables.
 //!
-//! The child is made with shared memory and our thread stands still until it has executed or failed
-//! (vfork's bargain), so a failure is told through plain memory: which step, which error. It is born
-//! inside its cgroup and held by descriptor from its first instant.
+//! The child shares the supervisor's memory, and the calling thread is suspended until the child has executed or
+//! failed, as with vfork. So a failure is reported through plain memory: which step, which errno. The child is created
+//! inside its cgroup and held by a pidfd from its first instant.
 
 use super::child_setup::{
     Entry, Holds, Plan, ReaperPlan, SHELL, child, ignored_signals, raw_clone, reaper,
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
-/// Everything a child needs to know before it is one.
+/// Everything that the child needs, prepared before the clone.
 #[derive(Debug)]
 pub struct Launch<'a> {
     pub program: Program,
@@ -31,31 +31,30 @@ pub struct Launch<'a> {
     pub environment: Vec<CString>,
     pub directory: CString,
     pub stdio: Stdio<'a>,
-    /// Its standard input is a terminal, which becomes the one that controls its session.
+    /// Standard input is a terminal. It becomes the controlling terminal of the child's session.
     pub terminal: bool,
     pub umask: u32,
     pub descriptors: Allocated,
-    /// Somebody after us looks for it by its fingerprint. One that its boundary tells apart needs none, and to ask
-    /// for it costs.
+    /// The fingerprint is needed later. It costs system calls, and a child that is known by its boundary needs none.
     pub is_recorded: bool,
-    /// Where it has no boundary of the kernel's, its own reaper holds it together.
+    /// The reaper that holds the run together if there is no kernel boundary.
     pub reaper: Option<ReaperOrder>,
 }
 
-/// A reaper that is to stand between us and a program.
+/// A reaper between the supervisor and a program.
 #[derive(Clone, Debug)]
 pub struct ReaperOrder {
-    /// For people who look at the list of processes, and for a supervisor that finds only its note.
+    /// Shown in the process list, and read by a supervisor that finds only the note.
     pub run: CString,
-    /// Whose run it is, for a supervisor whose registry has lost the run.
+    /// The instance of the run, for a supervisor whose registry has lost the run.
     pub instance: CString,
     pub note: Arc<OwnedFd>,
 }
 
-/// What a child reads and writes.
+/// The child's standard input, output and error.
 #[derive(Clone, Copy, Debug)]
 pub enum Stdio<'a> {
-    /// It has nothing to read, and nobody listens to it.
+    /// `/dev/null` for all three.
     Nothing,
     Given([BorrowedFd<'a>; 3]),
 }
@@ -63,15 +62,15 @@ pub enum Stdio<'a> {
 #[derive(Debug)]
 pub struct Launched {
     pub process: Process,
-    /// Its parent, where it was asked for and could be had.
+    /// The reaper that is the parent, if one was requested and could be started.
     pub reaper: Option<RunReaper>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SpawnMethod {
-    /// Into the cgroup, all in one.
+    /// Directly into the cgroup, in one call.
     Clone3,
-    /// Where a sandbox forbids the newer call.
+    /// For a sandbox that forbids `clone3`.
     Clone,
 }
 
@@ -79,11 +78,11 @@ enum SpawnMethod {
 #[derive(Debug)]
 pub struct Launcher {
     stack: Vec<u128>,
-    /// Of a child that is made by its reaper. Until the first one, there is none.
+    /// The stack of a child that its reaper creates. Empty until the first such child.
     second_stack: Vec<u128>,
     spawn_method: SpawnMethod,
     seats: Option<StdioSlots>,
-    /// The signals we ignore, which would stay ignored in a program we execute.
+    /// The signals this process ignores. They would stay ignored in an executed program.
     ignored: Vec<libc::c_int>,
 }
 
@@ -127,7 +126,7 @@ impl Launcher {
                 Err(error) if scope.held().is_some() && error.stage == SpawnStage::Group => {
                     scope.drop_groups();
                 }
-                // The kernel would not have it in the group: another then, or the weaker boundary.
+                // The kernel refused the cgroup: try a new one, or the weaker boundary.
                 Err(error) if group.is_some() && is_refused_there(&error) => {
                     group = scope.renew_leaf();
                 }
@@ -136,10 +135,10 @@ impl Launcher {
         }
     }
 
-    #[expect(unsafe_code, reason = "a child that shares our memory until it executes")]
+    #[expect(unsafe_code, reason = "the child shares this process's memory until it executes")]
     #[expect(
         clippy::disallowed_methods,
-        reason = "a child that failed before it was a run is reaped here"
+        reason = "reaps a child that failed before it became a run"
     )]
     fn make_child(
         &mut self,
@@ -148,7 +147,7 @@ impl Launcher {
         group: Option<&OwnedFd>,
     ) -> Result<Launched, SpawnError> {
         let mut plan = plan_of(launch, &self.ignored);
-        // Without seats there is nothing that stands open for it.
+        // Without the stdio slots, no descriptor of `/dev/null` is open yet.
         let nothing = match (launch.stdio, &self.seats) {
             (Stdio::Nothing, None) => match open_nothing() {
                 Ok(nothing) => Some(nothing),
@@ -204,7 +203,7 @@ impl Launcher {
         let mut pidfd: RawFd = -1;
         // SAFETY: the sets are initialised before they are read.
         let mut before = unsafe { std::mem::zeroed::<libc::sigset_t>() };
-        // SAFETY: as above. No signal may be handled while the child runs on our memory.
+        // SAFETY: as above. No signal may be handled while the child runs on this process's memory.
         unsafe {
             let mut all = std::mem::zeroed::<libc::sigset_t>();
             libc::sigfillset(&raw mut all);
@@ -234,24 +233,24 @@ impl Launcher {
         if let Some(seats) = self.seats.as_mut().filter(|_| is_in_pane) {
             seats.clear();
         }
-        // SAFETY: gives back the mask we found.
+        // SAFETY: restores the previous mask.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) };
         if pid < 0 {
             return Err(failed(launch, SpawnStage::Clone, -pid as i32));
         }
         let mut pid = pid as i32;
-        // SAFETY: the kernel gave us this descriptor; nobody else owns it.
+        // SAFETY: the kernel gave us this descriptor; it has no other owner.
         let owned = |number: RawFd| (number >= 0).then(|| unsafe { OwnedFd::from_raw_fd(number) });
         let mut descriptor = owned(pidfd).or_else(|| open_pid(pid));
         let above = (pid, descriptor.as_ref().and_then(|held| unique_number(held.as_fd())));
         let root = plan.reaper.as_ref().map(|own| (own.root, owned(own.root_descriptor)));
         if root.as_ref().is_some_and(|(root, _)| *root == 0) && plan.failed_errno == 0 {
-            // The reaper was killed before it could make the child.
+            // The reaper was killed before it could create the child.
             (plan.failed_stage, plan.failed_errno) = (SpawnStage::Clone, libc::EAGAIN);
         }
         if plan.failed_errno != 0 {
             let mut status = 0;
-            // SAFETY: our own child, which has ended, or is the reaper of one that has: it is reaped at once.
+            // SAFETY: the child has ended, or is the reaper of an ended child: it is reaped at once.
             unsafe { libc::waitpid(pid, &raw mut status, 0) };
             return Err(failed(launch, plan.failed_stage, plan.failed_errno));
         }
@@ -262,14 +261,15 @@ impl Launcher {
                 run_reaper = Some(above);
             } else {
                 let mut status = 0;
-                // SAFETY: our own child, which has ended: its child is ours now.
+                // SAFETY: the reaper has ended; its child is now a child of this process.
                 unsafe { libc::waitpid(above.0, &raw mut status, 0) };
             }
         }
         let Some(descriptor) = descriptor else {
             return Err(failed(launch, SpawnStage::Clone, libc::EMFILE));
         };
-        // It is our child and unreaped, and whatever has this pid is it; or its reaper's, which may have reaped it.
+        // The pid is not reused: the process is an unreaped child. A child of the reaper may be reaped already; then
+        // the note has its start time.
         let start_time = || match run_reaper.zip(order) {
             Some(((reaper, _), order)) => start_of_root(&order.note, pid, reaper),
             None => stat(pid).map(|stat| stat.start_time),
@@ -281,7 +281,7 @@ impl Launcher {
         };
         let fingerprint = Fingerprint { pid, start_time, boot_id: boot_id().to_owned(), unique };
         let reaper = run_reaper.zip(order).map(|((pid, unique), order)| {
-            // It is our child and unreaped too.
+            // The reaper is an unreaped child too.
             let start_time = stat(pid).map_or(0, |stat| stat.start_time);
             let fingerprint =
                 Fingerprint { pid, start_time, boot_id: boot_id().to_owned(), unique };
@@ -352,7 +352,8 @@ impl Launcher {
     }
 }
 
-/// The word that is cleared when the reaper lets go of our memory; 0 where there is no reaper.
+/// The address of the word that the kernel clears when the reaper no longer uses this process's memory; 0 without a
+/// reaper.
 fn cleared_by_reaper(plan: &Plan) -> usize {
     plan.reaper.as_ref().map_or(0, |own| own.reaper_holds.address())
 }
@@ -361,7 +362,7 @@ fn is_refused_there(error: &SpawnError) -> bool {
     matches!(error.stage, SpawnStage::Clone | SpawnStage::Scope)
         && matches!(
             error.source.raw_os_error(),
-            // The last two: it was removed behind our back.
+            // `ENODEV` and `ENOENT`: another process removed the cgroup.
             Some(
                 libc::EACCES
                     | libc::EPERM
@@ -389,7 +390,7 @@ fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
     strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
 }
 
-/// We execute ourselves, whatever lies under our name by now.
+/// Executes the running executable itself, even if its path was replaced.
 fn reaper_plan(order: &ReaperOrder, note: RawFd) -> Option<ReaperPlan> {
     Some(ReaperPlan {
         stack_top: 0,
@@ -474,10 +475,10 @@ mod tests {
                 program: Program::find(command[0].as_bytes(), &environment).expect("a name"),
                 arguments: command
                     .iter()
-                    .map(|text| c_string(text.as_bytes()).expect("no zero"))
+                    .map(|text| c_string(text.as_bytes()).expect("no NUL byte"))
                     .collect(),
                 environment,
-                directory: c_string(directory.as_bytes()).expect("no zero"),
+                directory: c_string(directory.as_bytes()).expect("no NUL byte"),
                 stdio: Stdio::Given([nothing.as_fd(), pipe.theirs.as_fd(), pipe.theirs.as_fd()]),
                 terminal: false,
                 umask: 0o027,
@@ -512,7 +513,7 @@ mod tests {
         NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
     }
 
-    #[expect(unsafe_code, reason = "only this child: other tests have theirs")]
+    #[expect(unsafe_code, reason = "waits only for this child: other tests have their own")]
     #[expect(clippy::disallowed_methods, reason = "a test is its own reaper")]
     fn reap(launched: &Launched) -> i32 {
         let mut status = 0;
@@ -521,7 +522,7 @@ mod tests {
         status
     }
 
-    /// R3: own session and group, whichever way it was born; limits, mask and signals as they should be.
+    /// R3: own session and process group with each spawn method; limits, mask and signals are set.
     #[test]
     fn every_way_of_birth_gives_the_same_child() {
         let probe = "ps -o pid=,pgid=,sid= -p $$ 2>/dev/null || awk '{print $1,$5,$6}' /proc/$$/stat; \
@@ -542,7 +543,7 @@ mod tests {
                 assert_eq!(
                     ids,
                     [pid, pid, pid],
-                    "pid, group and session are the child's own: {description}"
+                    "the child leads its own group and session: {description}"
                 );
                 assert!(lines[1].ends_with("027") && lines[2] == "256", "{description}");
                 assert!(
@@ -557,7 +558,7 @@ mod tests {
         }
     }
 
-    /// W6: a boundary is handed on only as it was made, and one that is gone is made anew.
+    /// W6: a boundary is reused only in its initial state; a removed one is created again.
     #[test]
     fn a_kept_boundary_is_as_good_as_a_new_one() {
         let mut room =
@@ -591,23 +592,23 @@ mod tests {
         let nothing: &dyn Fn(&Path) = &|_| {};
         let first = run(&mut room, "1", nothing);
         assert_eq!(run(&mut room, "2", nothing), first);
-        // A group below it.
+        // A cgroup below it.
         let below: &dyn Fn(&Path) = &|leaf| std::fs::create_dir(leaf.join("below")).expect("made");
         assert_eq!(run(&mut room, "3", below), first);
         assert!(!Path::new(&first).exists());
         let second = run(&mut room, "4", nothing);
         assert_ne!(second, first);
-        // Gone behind our back, while it is to be used again.
+        // Another process removed it before its reuse.
         let gone: &dyn Fn(&Path) = &|leaf| std::fs::remove_dir(leaf).expect("removed");
         let third = run(&mut room, "5", gone);
         assert_ne!(third, second);
-        // Not needed since, twice.
+        // Not needed since two trims.
         let fourth = run(&mut room, "6", nothing);
         room.trim();
         room.trim();
         assert!(!Path::new(&fourth).exists());
         room.close();
-        assert!(!Path::new(&fourth).parent().expect("the room").exists());
+        assert!(!Path::new(&fourth).parent().expect("the instance's cgroup").exists());
     }
 
     #[test]
@@ -618,7 +619,7 @@ mod tests {
                 launch_in(spawn_method, &room, command, directory)
                     .0
                     .map(|_| ())
-                    .expect_err("cannot work")
+                    .expect_err("the launch fails")
                     .kind
             };
             assert_eq!(kind(&["no-such-program"], "/"), SpawnErrorKind::NotFound);

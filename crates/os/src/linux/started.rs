@@ -1,15 +1,15 @@
-//! What a process was started as: its words, some of its environment, when it began.
+//! The command line, environment and start time of a process.
 
 use super::identity::stat;
 use std::collections::BTreeMap;
 
-/// A process as its `/proc` entry describes it. Empty where it cannot be read.
+/// A process as `/proc/PID` describes it. A part that cannot be read is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Started {
     pub words: Vec<String>,
     pub environment: BTreeMap<String, String>,
     pub folder: Option<std::path::PathBuf>,
-    /// The kernel's start time of the process, in its own ticks.
+    /// The start time in the kernel's ticks.
     pub start_time: Option<u64>,
 }
 

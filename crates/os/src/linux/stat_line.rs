@@ -1,20 +1,19 @@
-//! The one reader of `/proc/PID/stat`. Fields have the numbers that proc(5) gives them.
+//! The only parser of `/proc/PID/stat`. Field numbers are those of proc(5).
 
 use super::reserved_fds;
 use std::fs;
 use std::io::Read;
 
-/// The line of one process, as the kernel wrote it. It is read without a heap allocation: this runs for
-/// every member of every dying tree.
+/// The line of one process. It is read without a heap allocation: this runs for every member of every ending tree.
 pub(super) struct StatLine {
     bytes: [u8; 1024],
     length: usize,
-    /// Where the name ends.
+    /// The index of the name's closing parenthesis.
     name_end: usize,
 }
 
 impl StatLine {
-    /// `None` if nobody has this number.
+    /// `None` if no process has this pid.
     pub(super) fn of(pid: i32) -> Option<Self> {
         let path = format!("/proc/{pid}/stat");
         let read = || {
@@ -25,7 +24,7 @@ impl StatLine {
         reserved_fds::spend(read).ok()?
     }
 
-    /// From text that was read already.
+    /// Parses text that was read already.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let mut bytes = [0u8; 1024];
         let length = text.len().min(bytes.len());
@@ -33,7 +32,7 @@ impl StatLine {
         Self::new(bytes, length)
     }
 
-    /// The name in parentheses may itself hold spaces and parentheses: only the last one ends it.
+    /// The name may contain spaces and parentheses: only the last parenthesis ends it.
     fn new(bytes: [u8; 1024], length: usize) -> Option<Self> {
         let name_end = bytes[..length].iter().rposition(|byte| *byte == b')')?;
         Some(Self { bytes, length, name_end })
@@ -45,7 +44,7 @@ impl StatLine {
         String::from_utf8_lossy(&head[begin..]).into_owned()
     }
 
-    /// From the third on, which is the state.
+    /// Field `number`, from 3 (the state) on.
     pub(super) fn field(&self, number: usize) -> Option<&str> {
         const FIRST: usize = 3;
         let rest = std::str::from_utf8(self.bytes.get(self.name_end + 2..self.length)?).ok()?;

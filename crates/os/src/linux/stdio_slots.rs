@@ -1,10 +1,10 @@
-//! Where a child finds its standard descriptors when it is born.
+//! Low descriptor numbers reserved for a child's stdio.
 //!
-//! A child begins with a copy of all our descriptors, and closes that copy when it executes: with thousands of
-//! runs that is most of the cost of one more. So it is born on our own table instead, and its first act is to
-//! leave it with a copy of what is below a low number. What it needs has to stand there: three seats, and
-//! one for the note of a run's reaper, that we keep taken at all times. They hold a child's descriptors only while it is
-//! being born.
+//! A child begins with a copy of this process's descriptor table and closes the copy when it executes: with thousands
+//! of runs that is most of the cost of a spawn. So the child shares the table instead, and its first act is to unshare
+//! it, copying only the entries below a low number. The descriptors it needs must be below that number: three slots for
+//! stdio, and one for the note of a run's reaper. The slots are occupied at all times and hold a child's descriptors
+//! only during its spawn.
 
 use rustix::io::{DupFlags, dup3, fcntl_dupfd_cloexec};
 use std::io;
@@ -13,13 +13,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 #[derive(Debug)]
 pub(super) struct StdioSlots {
     seats: [OwnedFd; 3],
-    /// For the note of a run's reaper.
+    /// The slot for the note of a run's reaper.
     note: OwnedFd,
     nothing: OwnedFd,
 }
 
 impl StdioSlots {
-    /// `None` where the kernel cannot do it (before Linux 5.9, or in a sandbox), or has no room left.
+    /// `None` if the kernel cannot unshare the table (before Linux 5.9, or in a sandbox), or if no descriptor is free.
     pub(super) fn take() -> Option<Self> {
         if !can_leave_table() {
             return None;
@@ -34,13 +34,13 @@ impl StdioSlots {
         self.seats.each_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// Everything from here on stays behind.
+    /// One above the highest slot: the child does not copy descriptors from here on.
     pub(super) fn end(&self) -> RawFd {
         let stdio = self.numbers().into_iter().max().unwrap_or(2);
         stdio.max(self.note.as_raw_fd()) + 1
     }
 
-    /// Where the reaper of a run finds its note.
+    /// Puts the note of a run's reaper into its slot.
     pub(super) fn pane_note(&mut self, note: BorrowedFd<'_>) -> io::Result<RawFd> {
         dup3(note, &mut self.note, DupFlags::CLOEXEC)?;
         Ok(self.note.as_raw_fd())
@@ -53,31 +53,32 @@ impl StdioSlots {
         Ok(())
     }
 
-    /// The child has its own now; nobody else's end of a pipe may stay open with us.
+    /// Resets the slots: the supervisor must not keep the child's end of a pipe open.
     pub(super) fn clear(&mut self) {
         for pane_slot in self.seats.iter_mut().chain([&mut self.note]) {
-            // It replaces what is open by what is open: there is nothing that it could run out of.
+            // It replaces an open descriptor by an open one, so it cannot fail for lack of descriptors.
             let _ = dup3(self.nothing.as_fd(), pane_slot, DupFlags::CLOEXEC);
         }
     }
 }
 
-/// To be read and to be written. It is closed in whoever executes.
+/// `/dev/null` for reading and writing, close-on-exec.
 pub(super) fn open_nothing() -> io::Result<OwnedFd> {
     Ok(std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?.into())
 }
 
 #[expect(unsafe_code, reason = "rustix has no such call")]
 fn can_leave_table() -> bool {
-    // SAFETY: no descriptor has that number, so nothing is closed.
+    // SAFETY: no descriptor has this number, so nothing is closed.
     unsafe { libc::syscall(libc::SYS_close_range, libc::c_uint::MAX, libc::c_uint::MAX, 0) == 0 }
 }
 
-/// Leaves a table that is shared with the parent. Only a system call: it runs in a child that shares our memory.
+/// Unshares the descriptor table from the parent. A single system call: it runs in a child that shares the parent's
+/// memory.
 #[expect(unsafe_code, reason = "rustix has no such call")]
 pub(super) unsafe fn leave_table(end: RawFd) -> bool {
     const CLOSE_RANGE_UNSHARE: libc::c_uint = 2;
-    // SAFETY: with this flag the caller's own copy is changed, never what it was shared with.
+    // SAFETY: with this flag the kernel changes the caller's own copy, never the shared table.
     let left = unsafe {
         libc::syscall(
             libc::SYS_close_range,

@@ -1,9 +1,9 @@
-//! Being told to end, as a descriptor: for a process that has nothing to do but wait.
+//! Stop signals as a file descriptor, for a process that only waits.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Must be made before other threads, which then inherit the blocked signals.
+/// Create it before other threads, so that they inherit the blocked signals.
 #[derive(Debug)]
 pub struct StopListener {
     descriptor: OwnedFd,
@@ -31,7 +31,7 @@ impl StopListener {
         }
     }
 
-    /// Whether a word came since this was last asked.
+    /// Whether a stop signal came since the last call.
     pub fn take(&self) -> bool {
         let mut buffer = [0u8; std::mem::size_of::<libc::signalfd_siginfo>()];
         let mut came = false;

@@ -1,6 +1,7 @@
-//! Ending whatever is still our descendant. A child of ours is signalled by its number: as long as we have not reaped it,
-//! that is nobody else's. What is below our children is opened first and checked afterwards. When one dies, its children
-//! become ours, so that nobody is out of reach; that there is none left is a fact when the kernel says we have no child.
+//! Kills every remaining descendant. A child is signalled by its pid: an unreaped child's pid cannot be reused. For a
+//! process below a child, the code opens a pidfd first and checks the identity afterwards. When a child dies, its
+//! children become children of this process, so every descendant becomes reachable. The sweep is complete when the
+//! kernel reports that no child is left.
 
 use super::cgroup::is_in_some_leaf;
 use super::clock::mono_ms;
@@ -16,20 +17,20 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 const GRACE_MS: u64 = 3_000;
-/// After KILL. What is still there then is stuck in the kernel.
+/// Time after SIGKILL. A process that is still alive then is stuck in the kernel.
 const GIVE_UP_MS: u64 = 5_000;
-/// A child that comes to us by its parent's death makes no signal; it is looked for this often.
+/// The kernel sends no signal when a child is reparented to this process, so the sweep polls at this interval.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What became of our children.
+/// The result of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SweepOutcome {
     AllGone,
-    /// So many could not be ended.
+    /// So many children could not be killed.
     Left(usize),
 }
 
-/// TERM, some time, KILL. We must be the reaper of our descendants.
+/// Sends SIGTERM, waits, and sends SIGKILL. This process must be the subreaper of its descendants.
 pub fn sweep() -> SweepOutcome {
     let begun = mono_ms();
     let mut description = Vec::new();
@@ -54,7 +55,7 @@ pub fn sweep() -> SweepOutcome {
                 description.push(child);
             }
             if passed <= GRACE_MS && is_run_reaper(child) {
-                // It passes nothing on: its run is asked one by one.
+                // A run's reaper forwards no signal, so the processes below it are signalled one by one.
                 ask_below(child, &mut description);
             }
         }
@@ -62,8 +63,8 @@ pub fn sweep() -> SweepOutcome {
     }
 }
 
-/// The child, and its group if it leads one.
-#[expect(clippy::disallowed_methods, reason = "an unreaped child of ours: its number is its own")]
+/// Signals the child, and its process group if it leads one.
+#[expect(clippy::disallowed_methods, reason = "an unreaped child: its pid cannot be reused")]
 fn end(child: i32, signal: Signal) {
     let Some(pid) = Pid::from_raw(child) else { return };
     let _ = rustix::process::kill_process_group(pid, signal);
@@ -84,8 +85,8 @@ fn ask_below(child: i32, description: &mut Vec<i32>) {
     }
 }
 
-/// Children of ours that nobody here has made, and those of our guardian, that live and are not known: with their start
-/// times. `is_known` is told pid, group, session and start time.
+/// Unknown live children of this process and of its guardian, with their start times: processes that this process did
+/// not start. `is_known` gets the pid, process group, session and start time.
 pub fn strays(
     guardian: Option<i32>,
     is_known: impl Fn(i32, i32, i32, u64) -> bool,
@@ -100,12 +101,12 @@ pub fn strays(
         .collect()
 }
 
-/// TERM, some time, KILL, to these and to all that descends from them. How many are left.
+/// Sends SIGTERM, waits, and sends SIGKILL to these processes and all their descendants. Returns how many are left.
 pub fn end_strays(list: impl Fn() -> Vec<(i32, u64)>) -> usize {
     let begun = mono_ms();
     let mut description = HashSet::new();
     loop {
-        // Our own corpses; our guardian clears away its.
+        // Reaps this process's zombies; the guardian reaps its own.
         while next_ended().is_some() {}
         let (mut found, mut dead) = (Vec::new(), HashSet::new());
         let strays = list();

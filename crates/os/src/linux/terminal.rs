@@ -1,4 +1,4 @@
-//! The caller's own terminal, while it is lent to a run.
+//! The client's own terminal while it is attached to a run.
 
 use super::pty::terminal_size;
 use ostler_model::TerminalSize;
@@ -11,14 +11,14 @@ pub fn is_terminal(descriptor: impl AsFd) -> bool {
     isatty(descriptor)
 }
 
-/// Clamped to what a terminal of ours may have.
+/// Clamped to the sizes that a run's terminal may have.
 pub fn own_terminal_size() -> Option<TerminalSize> {
     let size = terminal_size(rustix::stdio::stdin());
     let size = size.or_else(|| terminal_size(rustix::stdio::stdout()));
     size.map(TerminalSize::clamped)
 }
 
-/// Every key goes through while this lives; the terminal is put back when it is dropped.
+/// Raw mode: every key goes through unchanged. The terminal is restored on drop.
 #[derive(Debug)]
 pub struct RawMode {
     before: Termios,
@@ -40,16 +40,16 @@ impl Drop for RawMode {
     }
 }
 
-/// What a person does to a program in the foreground.
+/// An event from the user or the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foreground {
     /// The window changed its size.
     WindowChanged,
-    /// Ctrl-C, a TERM, or the terminal went away.
+    /// Ctrl-C, SIGTERM, or a hang-up.
     Interrupted,
 }
 
-/// Hears it, on any thread. Must be made before other threads, which then inherit the blocked signals.
+/// Receives the events on any thread. Create it before other threads, so that they inherit the blocked signals.
 #[derive(Debug)]
 pub struct ForegroundEvents {
     descriptor: OwnedFd,
@@ -76,7 +76,7 @@ impl ForegroundEvents {
         }
     }
 
-    /// Waits for the next one, or until something can be read there.
+    /// Waits for the next event, or until `other` is readable.
     pub fn wait_or(&self, other: BorrowedFd<'_>) -> io::Result<Option<Foreground>> {
         let mut watched = [
             PollFd::new(&self.descriptor, PollFlags::IN),
@@ -89,11 +89,11 @@ impl ForegroundEvents {
                 Err(error) => return Err(error.into()),
             }
         }
-        // What was done by a person goes first.
+        // The user's event goes first.
         if watched[0].revents().is_empty() { Ok(None) } else { self.wait().map(Some) }
     }
 
-    /// Waits for the next one.
+    /// Waits for the next event.
     pub fn wait(&self) -> io::Result<Foreground> {
         let mut buffer = [0u8; std::mem::size_of::<libc::signalfd_siginfo>()];
         loop {
@@ -113,7 +113,7 @@ impl ForegroundEvents {
     }
 }
 
-/// Points our standard output at nothing: whoever waited for our report has it.
+/// Redirects standard output to `/dev/null`: the process that waited for the report has received it.
 pub fn close_report() -> io::Result<()> {
     let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
     Ok(rustix::stdio::dup2_stdout(&nothing)?)

@@ -1,4 +1,4 @@
-//! Another program's terminal: its size, and what was typed into it and was not read.
+//! Another program's terminal: its size and its unread input.
 
 use super::pty::terminal_size;
 use ostler_model::TerminalSize;
@@ -8,22 +8,22 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// The terminal that a process reads from.
+/// The terminal that is a process's standard input.
 pub fn terminal_of(pid: i32) -> Option<PathBuf> {
     let path = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
     path.starts_with("/dev/pts").then_some(path)
 }
 
-/// A terminal that gives its program whole lines keeps no more than this of one; the rest is lost without a word.
+/// In canonical mode the kernel keeps at most this much of one line and silently drops the rest.
 pub const LINE_MOST: usize = 4095;
 
-/// Whether the program reads whole lines, which the kernel edits; otherwise it takes key by key.
+/// Whether the terminal is in canonical mode, where the kernel gives the program whole lines.
 pub fn gives_lines(terminal: &Path) -> io::Result<bool> {
     let modes = rustix::termios::tcgetattr(open(terminal)?)?;
     Ok(modes.local_modes.contains(LocalModes::ICANON))
 }
 
-/// Takes back what waits in the terminal to be read; says how many bytes could have been read at that moment.
+/// Discards the terminal's unread input. Returns how many bytes the program could have read at that moment.
 pub fn forget_unread(terminal: &Path) -> io::Result<u64> {
     let terminal = open(terminal)?;
     let waiting = rustix::io::ioctl_fionread(&terminal)?;
@@ -31,7 +31,7 @@ pub fn forget_unread(terminal: &Path) -> io::Result<u64> {
     Ok(waiting)
 }
 
-/// The size of another program's terminal now.
+/// The current size of another program's terminal.
 pub fn terminal_size_at(terminal: &Path) -> Option<TerminalSize> {
     terminal_size(open(terminal).ok()?)
 }
@@ -41,7 +41,7 @@ fn open(terminal: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(terminal, flags, Mode::empty())?)
 }
 
-/// How many bytes wait in the terminal to be read by its program.
+/// How many bytes of the terminal's input its program has not read.
 pub fn unread(terminal: &Path) -> io::Result<u64> {
     Ok(rustix::io::ioctl_fionread(open(terminal)?)?)
 }

@@ -1,4 +1,4 @@
-//! Tools of the system that we ask for something: they are over before we go on.
+//! Runs tools of the system.
 
 use crate::InitSystem;
 use std::ffi::OsStr;
@@ -8,20 +8,17 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a tool came to.
+/// The result of a tool.
 #[derive(Clone, Debug)]
 pub struct ToolOutput {
-    /// `None` if a signal ended it.
+    /// `None` if a signal killed it.
     pub code: Option<i32>,
     pub output: Vec<u8>,
     pub complaint: String,
 }
 
-/// Runs a tool to its end, with this on its standard input.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a tool of the system is no run: it ends before the caller goes on"
-)]
+/// Runs a tool to its end, with `input` on its standard input.
+#[expect(clippy::disallowed_methods, reason = "a tool is no run: it ends before this call returns")]
 pub fn run_tool<A: AsRef<OsStr>>(
     program: &str,
     arguments: &[A],
@@ -34,7 +31,7 @@ pub fn run_tool<A: AsRef<OsStr>>(
         .stderr(Stdio::piped())
         .spawn()?;
     let stdin = child.stdin.take();
-    // On a thread of its own: it may answer before it has read everything.
+    // On its own thread: the tool may answer before it has read all its input.
     let output = std::thread::scope(|scope| {
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
         child.wait_with_output()
@@ -46,17 +43,17 @@ pub fn run_tool<A: AsRef<OsStr>>(
     })
 }
 
-/// Runs a program to its end on our own terminal: its exit code, if no signal ended it.
+/// Runs a program to its end on our own terminal. Returns its exit code; `None` if a signal killed it.
 #[expect(
     clippy::disallowed_methods,
-    reason = "it has our terminal, and we wait: it ends before the caller goes on"
+    reason = "a program on our terminal is no run: it ends before this call returns"
 )]
 pub fn run_here(program: &Path, arguments: &[&str]) -> io::Result<Option<i32>> {
     Ok(Command::new(program).args(arguments).status()?.code())
 }
 
-/// Starts a tool that serves us for as long as our own run lasts: the run's end is its end. Without this variable.
-#[expect(clippy::disallowed_methods, reason = "it is in our run, which is ended whole")]
+/// Starts a tool that ends with the run that this process is part of. The environment variable `without` is removed.
+#[expect(clippy::disallowed_methods, reason = "it is part of our run, which is ended as a whole")]
 pub fn start_tool<A: AsRef<OsStr>>(
     program: &Path,
     arguments: &[A],
@@ -66,7 +63,7 @@ pub fn start_tool<A: AsRef<OsStr>>(
     tool.args(arguments).env_remove(without).stdin(Stdio::null()).spawn().map(drop)
 }
 
-/// This process becomes another program, with these variables beside its own. Returns only if it cannot.
+/// Executes another program in this process, with additional environment variables. Returns only on failure.
 pub fn become_program<A: AsRef<OsStr>>(
     program: &Path,
     arguments: &[A],
@@ -75,7 +72,7 @@ pub fn become_program<A: AsRef<OsStr>>(
     Command::new(program).args(arguments).envs(variables.iter().copied()).exec()
 }
 
-/// Where `PATH` has a program of this name.
+/// Finds a program of this name in `PATH`.
 pub fn find_tool(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let is_program = |file: &Path| {
@@ -85,8 +82,8 @@ pub fn find_tool(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| is_program(file))
 }
 
-/// Who starts services on this machine, if it is somebody we know.
+/// The service manager of this machine, if Ostler supports it.
 pub fn init_system() -> Option<InitSystem> {
-    // What sd_booted looks at: the folder is there if and only if systemd is process 1.
+    // As in sd_booted(3): the directory exists if and only if systemd is process 1.
     Path::new("/run/systemd/system").is_dir().then_some(InitSystem::Systemd)
 }

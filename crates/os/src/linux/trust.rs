@@ -1,4 +1,4 @@
-//! Whether a folder, or a file, is this user's alone to write.
+//! Whether only this user can write to a directory or a file.
 
 use rustix::fs::{FileType, Stat, lstat, stat};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// Why a folder is not used for sockets and state.
+/// Why a directory is not used for sockets and state.
 #[derive(Debug)]
 pub enum FolderRefused {
     Unseen { path: PathBuf, source: io::Error },
@@ -21,26 +21,26 @@ impl fmt::Display for FolderRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unseen { path, source } => {
-                write!(f, "{} cannot be looked at: {source}", path.display())
+                write!(f, "cannot examine {}: {source}", path.display())
             }
             Self::NotAFolder { path } => {
-                write!(f, "{} is not a folder; move it away", path.display())
+                write!(f, "{} is not a directory; move it away", path.display())
             }
             Self::Foreign { path, owner, user: 0 } => write!(
                 f,
-                "{path} belongs to uid {owner}, and you are root: your environment is not sent to another user's daemon; \
-                 call it as its owner (`sudo -u '#{owner}' env OSTLER_HOME={path} ostler …`), or set OSTLER_HOME to a folder of root's",
+                "{path} belongs to uid {owner}, and you are root: ostler does not send it your environment; \
+                 run it as the owner (`sudo -u '#{owner}' env OSTLER_HOME={path} ostler …`), or set OSTLER_HOME to another directory",
                 path = path.display(),
             ),
             Self::Foreign { path, owner, user } => write!(
                 f,
-                "permission denied: {} belongs to uid {owner}, you are uid {user}; set OSTLER_HOME to a folder of yours",
+                "permission denied: {} belongs to uid {owner}, you are uid {user}; set OSTLER_HOME to your own directory",
                 path.display()
             ),
             Self::Writable { path, mode } => write!(
                 f,
-                "{path} can be written by other users (mode {mode:04o}), who could put a socket of theirs there; \
-                 the right mode is 0700: `chmod 700 {path}`",
+                "{path} is writable by other users (mode {mode:04o}), who could put their own socket there; \
+                 set the mode to 0700: `chmod 700 {path}`",
                 path = path.display(),
             ),
         }
@@ -49,8 +49,8 @@ impl fmt::Display for FolderRefused {
 
 impl std::error::Error for FolderRefused {}
 
-/// A folder that is ours and that nobody else can write. Others may write in one that is sticky: what is ours in it
-/// stays ours. A folder that is not there is an error of the kind `NotFound`.
+/// Checks that this user owns the directory and no other user can write to it. A sticky directory may be writable by
+/// others: they cannot replace our files in it. A missing directory is an error of the kind `NotFound`.
 pub fn trust_folder(path: &Path) -> Result<(), FolderRefused> {
     let unseen = |source: rustix::io::Errno| FolderRefused::Unseen {
         path: path.to_owned(),
@@ -70,8 +70,8 @@ pub fn trust_folder(path: &Path) -> Result<(), FolderRefused> {
     }
 }
 
-/// Makes a folder for this user alone in one that everybody may write to, such as /tmp. One that is there already must
-/// be a real folder of ours with mode 0700, in a folder where nobody else can put another in its place.
+/// Creates a directory for this user alone inside a shared one, such as /tmp. An existing one must be a real directory
+/// of this user with mode 0700, and other users must not be able to replace it.
 pub fn make_own_folder(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     let refused =
@@ -82,7 +82,7 @@ pub fn make_own_folder(path: &Path) -> io::Result<()> {
         let is_kept = found.st_mode & WRITABLE_BY_OTHERS == 0 || found.st_mode & STICKY != 0;
         if !is_ours || !is_kept {
             return Err(refused(format!(
-                "{} is not a safe place for a socket: it must belong to you or root, and be sticky or closed to others \
+                "{} is not safe for a socket: it must belong to you or root, and be sticky or not writable by others \
                  (mode {:04o}); use a shorter OSTLER_HOME, or set TMPDIR",
                 above.display(),
                 found.st_mode & 0o7777
@@ -99,8 +99,8 @@ pub fn make_own_folder(path: &Path) -> io::Result<()> {
     let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
     if !is_folder || found.st_uid != super::files::user_id() || mode & 0o077 != 0 {
         return Err(refused(format!(
-            "{} is not a folder of yours alone (uid {}, mode {mode:04o}); somebody may have made it to catch what is sent to \
-             a socket there: remove it, or use a shorter OSTLER_HOME",
+            "{} is not your private directory (uid {}, mode {mode:04o}); another user may have created it to intercept \
+             connections: remove it, or use a shorter OSTLER_HOME",
             path.display(),
             found.st_uid
         )));
@@ -108,7 +108,7 @@ pub fn make_own_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Who owns what lies at a path: of a link, the link's owner first and then that of what it leads to.
+/// The owner of a path. For a link: the link's owner, then its target's owner.
 pub fn owners_of(path: &Path) -> io::Result<Vec<u32>> {
     let owner = |found: Stat| found.st_uid;
     let mut owners = vec![lstat(path).map(owner)?, stat(path).map(owner)?];
@@ -116,7 +116,7 @@ pub fn owners_of(path: &Path) -> io::Result<Vec<u32>> {
     Ok(owners)
 }
 
-/// The mode of a regular file that every user can write, or of a folder in which every user can replace what lies there.
+/// The mode of a regular file that every user can write, or of a directory in which every user can replace files.
 pub fn mode_open_to_all(path: &Path) -> io::Result<Option<u32>> {
     const WRITABLE_BY_ALL: u32 = 0o002;
     let found = stat(path)?;
@@ -128,7 +128,7 @@ pub fn mode_open_to_all(path: &Path) -> io::Result<Option<u32>> {
     Ok(is_open.then_some(found.st_mode & 0o7777))
 }
 
-/// Why a file that holds our state is not used: another user owns it or can write it. One that is not there will be ours.
+/// Why a state file is not used: another user owns it or can write it. `None` for a missing file.
 pub fn distrust_file(path: &Path) -> Option<String> {
     let found = stat(path).ok()?;
     let (user, mode) = (super::files::user_id(), found.st_mode & 0o7777);
@@ -140,13 +140,13 @@ pub fn distrust_file(path: &Path) -> Option<String> {
     }
     (mode & WRITABLE_BY_OTHERS != 0).then(|| {
         format!(
-            "can be written by other users (mode {mode:04o}); the right mode is 0600: `chmod 600 {}`",
+            "is writable by other users (mode {mode:04o}); set the mode to 0600: `chmod 600 {}`",
             path.display()
         )
     })
 }
 
-/// The number of a user by name, from the system's list of users.
+/// The uid of a user name, from /etc/passwd.
 pub fn user_named(name: &str) -> Option<u32> {
     if let Ok(number) = name.parse() {
         return Some(number);
@@ -154,7 +154,7 @@ pub fn user_named(name: &str) -> Option<u32> {
     users().find_map(|(known, number)| (known == name).then_some(number))
 }
 
-/// The name of a user, or its number where it has none.
+/// The name of a user, or the uid if it has none.
 pub fn name_of_user(user: u32) -> String {
     let found = users().find_map(|(name, number)| (number == user).then_some(name));
     found.unwrap_or_else(|| user.to_string())
@@ -204,7 +204,7 @@ mod tests {
         let above = folder(0o700);
         let (real, link) = (above.path().join("real"), above.path().join("link"));
         make_own_folder(&real).expect("made");
-        make_own_folder(&real).expect("there already");
+        make_own_folder(&real).expect("it exists already");
         std::os::unix::fs::symlink(&real, &link).expect("a link");
         assert!(make_own_folder(&link).is_err());
         std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o755)).expect("mode");

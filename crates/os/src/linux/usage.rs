@@ -1,7 +1,7 @@
-//! What trees use of the machine. Nothing here is kept: whoever asks, pays for the look.
+//! CPU, memory and I/O use of process trees. Nothing is cached: each call samples the kernel's counters.
 //!
-//! The kernel counts for a leaf: its processor time with everything that has ended, and, where that controller
-//! is there, its memory. Otherwise it is the sum over the members; pages they share are counted for each.
+//! For a leaf cgroup the kernel counts the CPU time, including ended processes, and, with the memory controller, the
+//! memory. Otherwise it is the sum over the members; shared pages are counted once for each member.
 
 use super::cgroup::Leaf;
 use super::descent::children_of;
@@ -13,14 +13,14 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-/// A tree to be looked at.
+/// A process tree to be sampled.
 #[derive(Clone, Debug)]
 pub struct TreeSubject {
     pub root: i32,
     pub boundary: Option<String>,
-    /// The reaper of the run, where it has no boundary.
+    /// The reaper of the run, if it has no boundary.
     pub reaper: Option<i32>,
-    /// The note of who was started elsewhere for it.
+    /// The note of a process that another program (tmux) started for the run.
     pub pane_slot: Option<PathBuf>,
 }
 
@@ -28,12 +28,12 @@ pub struct TreeSubject {
 pub struct TreeUsage {
     pub cpu_ms: u64,
     pub memory_bytes: u64,
-    /// From and to disks, with what has ended of it.
+    /// Disk I/O, including ended processes that their parent waited for.
     pub read_bytes: u64,
     pub written_bytes: u64,
     pub descriptors: u64,
     pub members: usize,
-    /// Only where it was asked for.
+    /// Filled only with `Detail::Processes`.
     pub processes: Vec<MemberUsage>,
 }
 
@@ -46,14 +46,14 @@ pub struct MemberUsage {
     pub memory_bytes: u64,
 }
 
-/// Whether the single processes are of interest.
+/// Whether single processes are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     Sums,
     Processes,
 }
 
-/// `None` for those that are gone.
+/// Samples the trees. `None` for a tree that is gone.
 pub fn look_at_trees(subjects: &[TreeSubject], detail: Detail) -> Vec<Option<TreeUsage>> {
     let mut orphans = None;
     let mut seen = Vec::with_capacity(subjects.len());
@@ -64,7 +64,7 @@ pub fn look_at_trees(subjects: &[TreeSubject], detail: Detail) -> Vec<Option<Tre
                 let mut members =
                     quick_members(&leaf).unwrap_or_else(|| Leaf::at(path.into()).members());
                 let apart = apart(subject, &members);
-                // What is not in it, the kernel does not count for it.
+                // The kernel's counters of the leaf do not cover processes outside it.
                 let counted = Some(&leaf).filter(|_| apart.is_empty());
                 members.extend(apart);
                 look(&members, counted, detail)
@@ -78,7 +78,7 @@ pub fn look_at_trees(subjects: &[TreeSubject], detail: Detail) -> Vec<Option<Tre
     seen
 }
 
-/// Who is in a tree.
+/// The processes of a tree.
 pub(super) fn members_of(subject: &TreeSubject) -> Vec<i32> {
     let leaf = subject.boundary.as_ref().map(|path| Leaf::at(path.into()));
     match leaf.filter(|leaf| leaf.path().exists()) {
@@ -91,13 +91,13 @@ pub(super) fn members_of(subject: &TreeSubject) -> Vec<i32> {
     }
 }
 
-/// How long the first threads of a tree's living processes have stood in line for a processor, since they were started.
+/// How long the main threads of a tree's live processes have waited for a CPU since they started.
 pub fn time_in_line_ms(subject: &TreeSubject) -> u64 {
     members_of(subject).into_iter().filter_map(in_line_ns).sum::<u64>() / 1_000_000
 }
 
 fn in_line_ns(pid: i32) -> Option<u64> {
-    // Time on a processor, time in line for one, turns.
+    // Fields: time on a CPU, time waiting for a CPU, number of time slices.
     let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
@@ -139,7 +139,7 @@ fn memory_of_leaf(leaf: &OwnedFd) -> Option<u64> {
     read_in(leaf, "memory.current")?.trim().parse().ok()
 }
 
-/// A folder is opened once for all that is read in it: finding the way to it costs more than the reading.
+/// Opens a directory once for all reads in it: the path lookup costs more than the reads.
 fn open_folder(path: &str) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     openat(CWD, path, flags, Mode::empty()).ok()
@@ -152,7 +152,7 @@ fn read_in(folder: &OwnedFd, name: &str) -> Option<String> {
     String::from_utf8(buffer[..length].to_vec()).ok()
 }
 
-/// `None` if there are too many for a quick look, or groups below it.
+/// `None` if the list is long, or if there are cgroups below.
 fn quick_members(leaf: &OwnedFd) -> Option<Vec<i32>> {
     const LINKS_OF_A_LEAF: u64 = 2;
     const FITS_BELOW: usize = 1_000;
@@ -163,7 +163,7 @@ fn quick_members(leaf: &OwnedFd) -> Option<Vec<i32>> {
     Some(list.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect())
 }
 
-/// Who was started elsewhere, and could not join the boundary.
+/// Processes that another program started and that could not join the boundary.
 fn apart(subject: &TreeSubject, members: &[i32]) -> Vec<i32> {
     let pane_slot = subject.pane_slot.as_ref().and_then(|note| PaneNote::read(note));
     let Some(pane_slot) =
@@ -182,7 +182,7 @@ fn apart(subject: &TreeSubject, members: &[i32]) -> Vec<i32> {
     found
 }
 
-/// What the root's children are, however deep, and what came to us of it when their parents ended.
+/// All descendants of the root, and orphans of the run that were reparented to this process.
 fn descendants(subject: &TreeSubject, orphans: &HashMap<i32, Vec<i32>>) -> Vec<i32> {
     let mut open = vec![subject.root];
     let pane_slot = subject.pane_slot.as_ref().and_then(|note| PaneNote::read(note));
@@ -201,12 +201,13 @@ fn descendants(subject: &TreeSubject, orphans: &HashMap<i32, Vec<i32>>) -> Vec<i
     found
 }
 
-/// Children of ours that are no run's first process, by the first process of the run whose session they are in.
+/// Children of this process that are no run's first process, keyed by the first process of the run whose session they
+/// are in.
 fn orphans_by_run(subjects: &[TreeSubject]) -> HashMap<i32, Vec<i32>> {
     let roots: HashSet<i32> = subjects.iter().map(|subject| subject.root).collect();
     let mut orphans: HashMap<i32, Vec<i32>> = HashMap::new();
     let own = rustix::process::getpid().as_raw_pid();
-    // The kernel gives orphans to the first thread; those that another thread has made are runs.
+    // The kernel reparents orphans to the main thread; children of other threads are runs.
     let list = fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
     for pid in list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()) {
         let session = super::identity::stat(pid).map(|stat| stat.session);
@@ -229,11 +230,11 @@ struct Account {
     descriptors: u64,
 }
 
-/// `None` if it is gone, or a corpse.
+/// `None` if the process is gone or a zombie.
 fn account(pid: i32) -> Option<Account> {
     let folder = open_folder(&format!("/proc/{pid}"))?;
     let mut account = parse(read_in(&folder, "stat")?.as_bytes())?;
-    // One that changed its user does not tell.
+    // A process that changed its user does not let us read it.
     let io = read_in(&folder, "io").unwrap_or_default();
     let counted = |name: &str| {
         io.lines()
@@ -247,7 +248,7 @@ fn account(pid: i32) -> Option<Account> {
     Some(account)
 }
 
-/// The size of the folder since Linux 6.2; before that, somebody has to count.
+/// Since Linux 6.2 the directory's size is the count; before, the entries must be counted.
 fn descriptors_of(folder: &OwnedFd, pid: i32) -> u64 {
     match statat(folder, "fd", AtFlags::empty()) {
         Ok(stat) if stat.st_size > 0 => stat.st_size as u64,
@@ -278,7 +279,7 @@ fn parse(text: &[u8]) -> Option<Account> {
     })
 }
 
-/// The words it was started with; none for one of the kernel's own.
+/// The command line of a process; `None` for a kernel thread.
 pub fn command_of(pid: i32) -> Option<String> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let words: Vec<String> = words
@@ -308,7 +309,7 @@ mod tests {
     fn who_stands_in_line_for_a_processor_is_seen() {
         let pid = rustix::process::getpid().as_raw_pid();
         let subject = TreeSubject { root: pid, boundary: None, reaper: None, pane_slot: None };
-        let own = fs::read_to_string("/proc/self/schedstat").expect("the kernel counts it");
+        let own = fs::read_to_string("/proc/self/schedstat").expect("the kernel has schedstat");
         let own_ms = own.split(' ').nth(1).and_then(|ns| ns.parse::<u64>().ok()).expect("a number")
             / 1_000_000;
         assert!(time_in_line_ms(&subject) >= own_ms);
@@ -319,7 +320,7 @@ mod tests {
         let pid = rustix::process::getpid().as_raw_pid();
         let subject = TreeSubject { root: pid, boundary: None, reaper: None, pane_slot: None };
         let seen = look_at_trees(&[subject], Detail::Processes);
-        let usage = seen[0].as_ref().expect("we are there");
+        let usage = seen[0].as_ref().expect("this process is listed");
         assert!(usage.members >= 1 && usage.memory_bytes > 0, "{usage:?}");
         assert!(usage.descriptors >= 3, "{usage:?}");
         assert!(usage.processes.iter().any(|process| process.pid == pid));

@@ -1,4 +1,4 @@
-//! The agent program inside a unit: its profile, its process, and what it writes down itself.
+//! The agent program inside a unit: its profile, its process, and the files it writes.
 
 use ostler_agents::{Judged, Place, Profile, ProfileSet, Recorded};
 use ostler_model::AgentState;
@@ -15,7 +15,7 @@ pub struct Agent {
     pub place: Place,
 }
 
-/// Where a user keeps profiles of their own.
+/// The folder for a user's own profiles.
 pub fn own_profiles() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let config = set("XDG_CONFIG_HOME").map(PathBuf::from);
@@ -28,7 +28,7 @@ pub fn book() -> ProfileSet {
 }
 
 impl Agent {
-    /// By what the unit declares, else by the processes of its run.
+    /// Finds the agent by the profile that the unit declares, else by the processes of its run.
     pub fn find(
         book: &ProfileSet,
         declared: Option<&str>,
@@ -49,7 +49,7 @@ impl Agent {
                 book.all().map(|(_, profile)| profile).find(|profile| is_it(profile, words))
             })?,
         };
-        // The deepest one: a wrapper may have the same name as what it runs.
+        // The deepest process: a wrapper may have the same name as the program it runs.
         let pid = processes
             .iter()
             .rev()
@@ -60,7 +60,7 @@ impl Agent {
         Some(Self { profile: profile.clone(), place })
     }
 
-    /// What the agent writes of itself in a file about its process.
+    /// What the agent writes about its own process.
     pub fn recorded(&self) -> Recorded {
         const MOST: u64 = 1 << 20;
         let read = || {
@@ -72,21 +72,21 @@ impl Agent {
         read().unwrap_or_default()
     }
 
-    /// By its screen, and where it reports its own state by that as well. A question counts whoever reports it; otherwise
-    /// the agent knows better than its screen.
+    /// Judges by the screen and by the state that the agent reports itself. A question counts from either source;
+    /// otherwise the agent's own report outranks its screen.
     pub fn judge(&self, screen: &ScreenText) -> Judged {
         let mut judged = self.profile.judge(screen, &jiff::Zoned::now());
         match (judged.state, self.recorded().state) {
             (AgentState::Waiting | AgentState::Limited, _) | (_, None) => {}
             (_, Some(state)) if state == judged.state => {}
-            // It is drawn a moment after it is written down, or the other way round.
+            // The agent draws its state a moment after it records it, or before.
             (AgentState::Idle, Some(state @ (AgentState::Working | AgentState::Waiting))) => {
                 judged.state = state;
-                judged.evidence = "it wrote so into its own status file".to_owned();
+                judged.evidence = "its own status file says so".to_owned();
             }
             (AgentState::Unknown | AgentState::Starting, Some(state)) => {
                 judged.state = state;
-                judged.evidence = "it wrote so into its own status file".to_owned();
+                judged.evidence = "its own status file says so".to_owned();
             }
             (AgentState::Working | AgentState::Idle, Some(_)) => {}
         }

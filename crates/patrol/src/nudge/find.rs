@@ -1,4 +1,4 @@
-//! From a unit's name to its terminal.
+//! Finds a unit's terminal by the unit's name.
 
 use super::agent::{Agent, book};
 use super::modes::Modes;
@@ -14,14 +14,14 @@ use ostler_ops::units::Look;
 use ostler_tmux::{Server, list};
 use std::path::Path;
 
-/// A terminal, and the run that is in it.
+/// A terminal, and the run in it.
 pub struct TerminalPlace {
     pub terminal: Box<dyn Terminal>,
-    /// Empty for a session that is not ours.
+    /// Empty if Ostler did not make the session.
     pub run: String,
-    /// If its program has a profile.
+    /// The agent, if its program has a profile.
     pub agent: Option<Agent>,
-    /// The agent that its command names, and that is not among its processes yet.
+    /// The agent that the unit's command names, while its process does not run yet.
     pub awaited: Option<String>,
     pub started_at_ms: Option<u64>,
 }
@@ -31,13 +31,13 @@ impl TerminalPlace {
         Self { terminal, run, agent: None, awaited: None, started_at_ms: None }
     }
 
-    /// Why nothing can be typed into it yet. A program that is just starting leaves its terminal to the kernel, which shows
-    /// what is typed as if somebody had read it.
+    /// Returns why nothing can be typed yet. While a program is starting, the kernel handles its terminal and echoes
+    /// input that no program has read.
     pub fn unready(&mut self) -> Result<Option<String>, Trouble> {
         const YOUNG_MS: u64 = 2_000;
         const BLANK_MS: u64 = 10_000;
         if let Some(agent) = &self.awaited {
-            return Ok(Some(format!("{agent} does not run there yet")));
+            return Ok(Some(format!("{agent} is not running there yet")));
         }
         if self.agent.is_some() {
             return Ok(None);
@@ -48,7 +48,7 @@ impl TerminalPlace {
         let needed_ms = if is_blank { BLANK_MS } else { YOUNG_MS };
         let is_kernels = matches!(self.terminal.editing(), Editing::Kernel { .. });
         let is_young = age_ms.is_some_and(|age| age < needed_ms);
-        Ok((is_kernels && is_young).then(|| "it has only just been started".to_owned()))
+        Ok((is_kernels && is_young).then(|| "its program has just been started".to_owned()))
     }
 }
 
@@ -64,7 +64,7 @@ pub fn unit(
     connection: &mut Connection,
     name: &str,
 ) -> Result<Result<Found, Nowhere>, PatrolError> {
-    // With its command: that may name an agent whose program is not there yet.
+    // The look includes the command: it may name an agent whose program does not run yet.
     let call = Look { names: vec![name.to_owned()], depth: Depth::Tree, brief: false };
     let looks = connection.call(&call)?;
     let found = looks.into_iter().find(|look| look.view.name == name).map(|look| Found {
@@ -72,7 +72,7 @@ pub fn unit(
         tree: look.usage.map(|usage| usage.tree).unwrap_or_default(),
     });
     let none =
-        || (Refusal::NoSuchUnit, format!("no unit is called {name:?}; `ostler ls` lists them"));
+        || (Refusal::NoSuchUnit, format!("no unit named {name:?}; run `ostler ls` to list units"));
     Ok(found.ok_or_else(none))
 }
 
@@ -118,7 +118,7 @@ pub fn place(
         (Backend::Tmux, None) => Ok(Err(not_running(view))),
         (Backend::Pipe | Backend::Container, _) => {
             let why = format!(
-                "{name} has no terminal to type into; give it `backend = \"pty\"` or `backend = \"tmux\"`, or send it \
+                "{name} has no terminal to type into; set `backend = \"pty\"` or `backend = \"tmux\"`, or send it \
                  mail (`ostler mail send {name}`)"
             );
             Ok(Err((Refusal::NoTerminal, why)))
@@ -142,7 +142,7 @@ fn session(
     match ours {
         Some(pane) if pane.is_dead => Err((
             Refusal::NotRunning,
-            format!("the program of {} has ended in its session", view.name),
+            format!("the program of {} has exited in its tmux session", view.name),
         )),
         Some(pane) => {
             let terminal = Box::new(TmuxTerminal::new(server, pane, Some(modes)));
@@ -151,12 +151,12 @@ fn session(
         None if run_of_pid == SessionOwner::Anyones => others_session(view, tmux),
         None => Err((
             Refusal::NotRunning,
-            format!("{} runs, and its session {} is not there", view.name, tmux.session),
+            format!("{} is running, but its tmux session {} is missing", view.name, tmux.session),
         )),
     }
 }
 
-/// The first pane of a session that has the unit's name and that somebody else made.
+/// The first pane of a session that has the unit's name but was not made by Ostler.
 fn others_session(view: &UnitView, tmux: &TmuxSpec) -> Result<TerminalPlace, Nowhere> {
     let server = server(tmux);
     let listing = list(&server).map_err(|error| (Refusal::Gone, error.to_string()))?;
@@ -180,7 +180,7 @@ fn server(tmux: &TmuxSpec) -> Server {
 fn not_running(view: &UnitView) -> Nowhere {
     let why = if view.why.is_empty() { String::new() } else { format!(" ({})", view.why) };
     let description = format!(
-        "{} does not run: it is {}{why}; `--mode queue` keeps the text for when it does",
+        "{} is not running: it is {}{why}; use `--mode queue` to queue the text until it runs",
         view.name, view.state
     );
     (Refusal::NotRunning, description)

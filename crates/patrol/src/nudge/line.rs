@@ -1,4 +1,5 @@
-//! The input line of a program without a profile: whether it holds a text, and whether nothing of the text is left in it.
+//! The input line of a program without a profile: whether it holds a text, and whether anything of the text is left in
+//! it.
 
 use super::Refusal;
 use super::terminal::{Key, Paste, Terminal, Trouble};
@@ -7,12 +8,12 @@ use super::typing::{LOOK_EVERY_MS, Typed, forget_unread, pause};
 use ostler_agents::cautious::{self, is_frame_line};
 use ostler_model::ScreenText;
 
-/// How long a program may take to show what a key did.
+/// How long a program may take to show the effect of a key.
 const CLEARED_WITHIN_MS: u64 = 300;
-/// A text of many lines is not taken back for longer than this.
+/// How long to try to remove a text of many lines.
 const CLEARING_MS: u64 = 8_000;
 
-/// The input line, and what is typed into it.
+/// The input line, and the text typed into it.
 pub(super) struct Line {
     pub(super) before: ScreenText,
     pub(super) typed: Typed,
@@ -30,13 +31,13 @@ impl Line {
         Self { before: before.clone(), tail: tail(text), typed, paste }
     }
 
-    /// For a text that somebody else left behind.
+    /// For a text that another process left behind.
     pub(super) fn left(typed: &Typed) -> Self {
         let before = ScreenText::default();
         Self { before, tail: tail(&typed.text), typed: typed.clone(), paste: Paste::Plain }
     }
 
-    /// The text's end stands in the line with the cursor, and before it in the lines above.
+    /// True if the text's end is in the line with the cursor and, before it, in the lines above.
     pub(super) fn holds(&self, look: &ScreenText) -> bool {
         if stand_ins(look) > stand_ins(&self.before) {
             return true;
@@ -45,7 +46,7 @@ impl Line {
         let Some(line) = look.lines.get(row) else { return false };
         let here = visible([line]);
         if self.tail.is_empty() {
-            // Nothing of it can be told from other characters: something stands there that did not before.
+            // No character of the text can be recognised: compare with what was there before.
             return at_cursor(look) != self.typed.mark;
         }
         if here.is_empty() {
@@ -60,12 +61,12 @@ impl Line {
         is_whole || is_wrapped
     }
 
-    /// The line with the cursor is as it was before: the same mark before the cursor, nothing of the text.
+    /// True if the line with the cursor is as before: the same prompt left of the cursor, nothing of the text.
     pub(super) fn is_free_again(&self, look: &ScreenText) -> bool {
         at_cursor(look) == self.typed.mark && !self.holds(look)
     }
 
-    /// Nothing of the text is left, also not in lines above the cursor that belong to the same input.
+    /// True if nothing of the text is left, also not in lines above the cursor that belong to the same input.
     pub(super) fn is_gone(&self, look: &ScreenText) -> bool {
         if !self.is_free_again(look) {
             return false;
@@ -75,21 +76,21 @@ impl Line {
         }
         let mark = unframed(&self.typed.mark);
         if !mark.is_empty() {
-            // Few programs draw their mark before each line of a text.
+            // Few programs draw their prompt before each line of a text.
             let line = unframed(above(look));
             return !(line.starts_with(mark) && self.has_part(&line[mark.len()..]));
         }
         without_digits(above(look)) == without_digits(&self.typed.above) || !self.is_above(look)
     }
 
-    /// A part of the text stands before the cursor.
+    /// True if part of the text is left of the cursor.
     pub(super) fn is_shown(&self, look: &ScreenText) -> bool {
         let here = at_cursor(look);
         let rest = here.strip_prefix(&self.typed.mark).unwrap_or(&here);
         self.has_part(rest) || self.is_above(look)
     }
 
-    /// Some line above the cursor is a part of the text, up to a line that is drawn.
+    /// True if a line above the cursor is part of the text. The search stops at a frame line.
     fn is_above(&self, look: &ScreenText) -> bool {
         let rows = self.typed.text.len() / usize::from(look.columns.max(20)) + self.lines() + 2;
         let row = usize::from(look.cursor.row).min(look.lines.len());
@@ -113,12 +114,12 @@ pub(super) fn upto(look: &ScreenText) -> String {
     cautious::cells(line, usize::from(look.cursor.column))
 }
 
-/// What stands before the cursor, without numbers, because prompts count.
+/// The text left of the cursor, without digits, because prompts may count.
 fn at_cursor(look: &ScreenText) -> String {
     without_digits(&upto(look)).trim_end().to_owned()
 }
 
-/// The line above the one with the cursor.
+/// The line above the cursor's line.
 fn above(look: &ScreenText) -> &str {
     let row = usize::from(look.cursor.row).checked_sub(1);
     row.and_then(|row| look.lines.get(row)).map_or("", String::as_str)
@@ -132,8 +133,8 @@ fn unframed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || cautious::is_frame(c))
 }
 
-/// Programs show a long text as `[Pasted text #1 +20 lines]`, `[Pasted Content 4096 chars]` and the like: how many there
-/// are, and the sum of the numbers in them.
+/// Programs show a long text as `[Pasted text #1 +20 lines]`, `[Pasted Content 4096 chars]` and the like. Returns how
+/// many such placeholders there are, and the sum of the numbers in them.
 fn stand_ins(look: &ScreenText) -> (usize, u64) {
     let joined = look.lines.join(" ").to_lowercase();
     let words: Vec<&str> = joined
@@ -149,10 +150,10 @@ fn stand_ins(look: &ScreenText) -> (usize, u64) {
     (words.len(), sum)
 }
 
-/// So that it does not arrive later, with another's text behind it. Says what came of that.
+/// Removes the text, so that it is not sent later together with another text. Returns the result.
 ///
-/// Ctrl-U empties the whole input of some programs, and one line of it in others: there Backspace joins the line with the
-/// one above, until the input is as it was before the text.
+/// Ctrl-U empties the whole input in some programs and one line in others. There, Backspace joins the line with the one
+/// above, until the input is as it was before the text.
 pub(super) fn clear(terminal: &mut dyn Terminal, line: &Line) -> (Refusal, &'static str) {
     const PRESSES: usize = 8;
     forget_unread(terminal);
@@ -169,8 +170,8 @@ pub(super) fn clear(terminal: &mut dyn Terminal, line: &Line) -> (Refusal, &'sta
         match terminal.press(*key).and_then(|()| is_gone_soon(terminal, line)) {
             Ok(true) => return (Refusal::NotShown, "the line was cleared"),
             Ok(false) => {}
-            // With its program the line is gone as well.
-            Err(Trouble::Gone(_)) => return (Refusal::Gone, "its program has ended"),
+            // The line is gone together with its program.
+            Err(Trouble::Gone(_)) => return (Refusal::Gone, "its program has exited"),
             Err(Trouble::Unknown(_)) => break,
         }
     }
@@ -178,7 +179,7 @@ pub(super) fn clear(terminal: &mut dyn Terminal, line: &Line) -> (Refusal, &'sta
 }
 
 fn is_gone_soon(terminal: &mut dyn Terminal, line: &Line) -> Result<bool, Trouble> {
-    /// A look may fall into the middle of a picture that is being drawn.
+    /// A look may catch the screen half drawn.
     const LOOKS: usize = 3;
     let began = ostler_os::mono_ms();
     let mut gone = 0;
@@ -192,4 +193,4 @@ fn is_gone_soon(terminal: &mut dyn Terminal, line: &Line) -> Result<bool, Troubl
     Ok(false)
 }
 
-const LEFT: &str = "it may still stand in the line that is typed";
+const LEFT: &str = "the text may still be in the input line";

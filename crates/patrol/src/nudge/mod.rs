@@ -1,9 +1,10 @@
-//! Nudges: texts that are typed into a unit's terminal, each with a receipt.
+//! Nudges: texts that Ostler types into a unit's terminal, each with a receipt.
 //!
-//! One at a time per unit, across processes (`turn`). A unit's terminal is a pane of tmux (`pane`) or one of our own
-//! (`own`); it is found by the unit's name alone (`find`), and with it the agent in it (`agent`). How a text is typed is the
-//! same for both (`speak`), by the agent's profile (`known`) or with caution (`unknown`); what the agent wrote down itself
-//! is in `proof`. What cannot be typed now waits in the registry, behind the control socket.
+//! Only one process at a time types into a unit (`turn`). A unit's terminal is a tmux pane (`pane`) or a terminal of
+//! the supervisor (`own_terminal`). `find` looks it up by the unit's name, together with the agent in it (`agent`).
+//! Both kinds of terminal share the typing code (`typing`): by the agent's profile (`with_profile`), or cautiously
+//! without one (`without_profile`). `proof` reads what the agent itself wrote down. A text that cannot be typed now
+//! waits in the registry, behind the control socket.
 
 mod agent;
 mod find;
@@ -41,53 +42,53 @@ use typing::TypingOutcome;
 pub use agent::{Agent, book, own_profiles};
 pub use waiting::{Patience, deliver_waiting};
 
-/// How long somebody else may type.
+/// How long to wait while another process types.
 const TURN_MS: u64 = 30_000;
-/// How long one that sleeps may take to come back.
+/// How long a suspended unit may take to resume.
 const WAKE_WITHIN: Duration = Duration::from_secs(60);
-/// How long it may work before what is said to it has to wait.
+/// How long the agent may work before the text is queued.
 const IDLE_WITHIN_MS: u64 = 15_000;
-/// Idle is one whose screen stood still for this long.
+/// The agent is idle if its screen does not change for this long.
 const IDLE_MS: u64 = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// When it is idle; if it is not within 15 s, it waits in the queue.
+    /// Type when the agent is idle. If it is not idle within 15 s, queue the text.
     WaitIdle,
     Queue,
     Immediate,
 }
 
-/// What is pressed before the text.
+/// The key to press before the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
     Nothing,
     Escape,
     /// Ctrl-C
     Interrupt,
-    /// Nothing; and that its screen still shows a usage limit is no reason to wait.
+    /// No key. A usage limit that is still on the screen does not block the text.
     LimitOver,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct NudgeRequest<'a> {
     pub from: &'a str,
-    /// The unit.
+    /// The unit's name.
     pub to: &'a str,
     pub text: &'a str,
     pub mode: Mode,
     pub before: Before,
     pub priority: Priority,
-    /// How long it may wait in the queue.
+    /// How long the text may stay in the queue.
     pub life_ms: Option<u64>,
 }
 
-/// What became of a speech.
+/// The result of a nudge.
 #[derive(Clone, Debug)]
 pub struct NudgeOutcome {
     pub receipt: Receipt,
     pub why: String,
-    /// Of what waits.
+    /// The id of the queued nudge.
     pub id: Option<String>,
     pub refusal: Option<Refusal>,
 }
@@ -98,46 +99,46 @@ pub enum Refusal {
     NoSuchUnit,
     NotRunning,
     NoTerminal,
-    /// Nothing of it can be typed.
+    /// No character of it can be typed.
     Nothing,
-    /// Its program reads lines, and no line is so long.
+    /// The program reads lines, and the text is longer than the longest line.
     TooLong,
-    /// The agent would take it for a command, or end by it.
+    /// The agent would take the text as a command, or would exit.
     Unsendable,
-    /// Others type there.
+    /// Another process is typing there.
     Taken,
-    /// Its prompt has not been seen yet.
+    /// The prompt has not appeared yet.
     NotReady,
-    /// A menu, a question, or a line that somebody has begun.
+    /// A menu, a question, or a line that a person has begun.
     Obstacle,
-    /// It is no more, and nothing was sent.
+    /// The terminal is gone, and nothing was sent.
     Gone,
     NotShown,
     NotTaken,
-    /// It was typed and not sent, and could not be taken back.
+    /// Typed, not sent, and could not be removed again.
     StillThere,
-    /// Whether it arrived.
+    /// Whether the text arrived is unknown.
     NotKnown,
-    /// Too many wait.
+    /// The queue is full.
     Full,
 }
 
-/// Into whose sessions.
+/// Which tmux sessions a nudge may type into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionOwner {
     Ours,
-    /// Also one that has the unit's name and that somebody else made.
+    /// Also a session that has the unit's name but was not made by Ostler.
     Anyones,
 }
 
-/// Whether it is said who speaks.
+/// Whether the text names its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
     Sender,
     None,
 }
 
-/// As the patrol does it.
+/// The nudge as the patrol sends it.
 pub fn nudge(
     connector: &Connector,
     speech: &NudgeRequest<'_>,
@@ -172,14 +173,14 @@ pub fn nudge_as(
     match speech.mode {
         Mode::Queue => match place()? {
             Err((refusal @ Refusal::NoTerminal, why)) => Ok(refused(refusal, why)),
-            Ok(_) | Err(_) => queue(&mut connection, speech, text, "as it was asked for"),
+            Ok(_) | Err(_) => queue(&mut connection, speech, text, "queue mode"),
         },
         Mode::Immediate => match place()? {
             Ok(place) => at_once(&mut connection, &folder, speech, &text, place),
             Err((refusal, why)) => Ok(refused(refusal, why)),
         },
         Mode::WaitIdle if view.state == UnitState::Queued => {
-            let why = format!("it starts when its pool has a place for it: {}", view.why);
+            let why = format!("it waits for a free slot in its pool: {}", view.why);
             queue(&mut connection, speech, text, &why)
         }
         Mode::WaitIdle => match place()? {
@@ -196,7 +197,7 @@ pub fn nudge_as(
     }
 }
 
-/// One that sleeps is brought back first.
+/// Resumes a suspended unit before the text is typed.
 fn wake(connection: &mut Connection, speech: &NudgeRequest<'_>) -> Result<(), PatrolError> {
     let (name, why) = (speech.to.to_owned(), format!("a nudge from {}", speech.from));
     connection.call(&Wake { name, why })?;
@@ -215,7 +216,7 @@ fn at_once(
     let Some(turn) = take_turn(folder, speech.to, until)? else {
         return Ok(refused(
             Refusal::Taken,
-            "others type there, and have not ended within 30 s".to_owned(),
+            "another process is typing there and did not finish within 30 s".to_owned(),
         ));
     };
     if let Some(left) = recover::recover(connection, &turn, &mut place)?.left {
@@ -237,20 +238,22 @@ fn when_idle(
     let began = ostler_os::mono_ms();
     loop {
         let Some(turn) = take_turn(folder, speech.to, began + TURN_MS)? else {
-            return queue(connection, speech, text, "others type there");
+            return queue(connection, speech, text, "another process is typing there");
         };
         let left = recover::recover(connection, &turn, &mut place)?.left;
         let busy = match left.map_or_else(|| is_idle(&mut place), Idle::No) {
-            // What waits came first. Others have their turn in between: they may not wait for all of it.
+            // Queued texts come first. The turn is released between them, so that other processes need not wait for all
+            // of them.
             Idle::Yes
                 if waiting::deliver_one(connection, &turn, &mut place, speech.to)?.is_some() =>
             {
                 continue;
             }
             Idle::Yes => match say(connection, &turn, &mut place, &text, &Wanted::now(speech)) {
-                // It was idle a moment ago: it is looked at again.
+                // The agent was idle a moment ago: look again.
                 TypingOutcome::Refused(Refusal::Obstacle | Refusal::NotReady, why) => why,
-                // It may show its box before it listens. What was taken back may be tried again.
+                // An agent may draw its input box before it reads input. The text was removed, so it can be tried
+                // again.
                 TypingOutcome::Refused(Refusal::NotTaken, why) if place.agent.is_some() => why,
                 said => {
                     learn(connection, speech.to, &said);
@@ -260,10 +263,10 @@ fn when_idle(
             Idle::No(why) => why,
             Idle::Gone(why) => return Ok(refused(Refusal::Gone, why)),
         };
-        // Between two looks others have their turn.
+        // Other processes get their turn between two looks.
         drop(turn);
         if place.agent.is_none() {
-            // Its program may be there by now.
+            // The agent's program may run by now.
             place = match again(connection)? {
                 Some(found) => found,
                 None => place,
@@ -274,7 +277,7 @@ fn when_idle(
                 connection,
                 speech,
                 text,
-                &format!("it was not idle within 15 s: {busy}"),
+                &format!("the agent was not idle within 15 s: {busy}"),
             );
         }
         ostler_os::nap(Duration::from_millis(IDLE_MS));
@@ -287,8 +290,8 @@ enum Idle {
     Gone(String),
 }
 
-/// An agent with a profile says so by its screen. Any other is idle if its screen stands still and shows nothing that
-/// speaks against it.
+/// An agent with a profile is judged by its screen. Any other program is idle if its screen does not change and shows
+/// nothing that forbids typing.
 fn is_idle(place: &mut TerminalPlace) -> Idle {
     match look_idle(place) {
         Ok(None) => Idle::Yes,
@@ -298,7 +301,7 @@ fn is_idle(place: &mut TerminalPlace) -> Idle {
     }
 }
 
-/// Why it is not idle.
+/// Returns why the agent is not idle.
 fn look_idle(place: &mut TerminalPlace) -> Result<Option<String>, terminal::Trouble> {
     if let Some(why) = place.unready()? {
         return Ok(Some(why));
@@ -307,20 +310,22 @@ fn look_idle(place: &mut TerminalPlace) -> Result<Option<String>, terminal::Trou
     if let Some(agent) = place.agent.as_ref().filter(|agent| agent.profile.input.is_some()) {
         let judged = agent.judge(&first);
         if judged.state == AgentState::Working {
-            return Ok(Some(format!("it works ({})", judged.evidence)));
+            return Ok(Some(format!("it is working ({})", judged.evidence)));
         }
         return Ok(with_profile::obstacle(&judged).map(|(_, why)| why));
     }
     ostler_os::nap(Duration::from_millis(IDLE_MS));
     let then = place.terminal.look()?;
     Ok(match cautious::obstacle(&then) {
-        Some(Obstacle::Works) => Some("it works and shows how to interrupt it".to_owned()),
-        Some(Obstacle::Asks(asked)) => Some(format!("it asks: {}", asked.text)),
-        Some(Obstacle::Begun) => Some("somebody has begun to type there".to_owned()),
+        Some(Obstacle::Works) => {
+            Some("it is working: its screen shows how to interrupt it".to_owned())
+        }
+        Some(Obstacle::Asks(asked)) => Some(format!("it asks a question: {}", asked.text)),
+        Some(Obstacle::Begun) => Some("a person has begun to type there".to_owned()),
         None if is_quiet(&first, &then) => {
             without_profile::begun(&*place.terminal, &then).map(str::to_owned)
         }
-        None => Some("its screen changes".to_owned()),
+        None => Some("its screen is changing".to_owned()),
     })
 }
 
@@ -330,7 +335,7 @@ fn is_quiet(before: &ScreenText, now: &ScreenText) -> bool {
     is_still && digest(&before.lines) == digest(&now.lines)
 }
 
-/// The agent told its session by where it wrote the text down.
+/// The place where the agent wrote the text down reveals its conversation.
 fn learn(connection: &mut Connection, unit: &str, said: &TypingOutcome) {
     if let TypingOutcome::Delivered { session: Some(session), .. } = said {
         connection.learn_session(unit, session);
@@ -374,7 +379,7 @@ fn refused(refusal: Refusal, why: String) -> NudgeOutcome {
     NudgeOutcome { receipt: receipt_of(refusal), why, id: None, refusal: Some(refusal) }
 }
 
-/// Only what is known to have left nothing behind is refused.
+/// `Refused` means that nothing of the text is left in the terminal.
 fn receipt_of(refusal: Refusal) -> Receipt {
     match refusal {
         Refusal::StillThere | Refusal::NotKnown => Receipt::NotSent,
@@ -394,7 +399,7 @@ fn receipt_of(refusal: Refusal) -> Receipt {
     }
 }
 
-/// In the home that the supervisor says is its own.
+/// The nudges folder in the supervisor's home.
 fn folder(connection: &mut Connection) -> Result<PathBuf, PatrolError> {
     let pong = connection.call(&Ping::ours())?;
     Ok(PathBuf::from(pong.home).join("nudges"))

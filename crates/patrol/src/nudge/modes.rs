@@ -1,4 +1,4 @@
-//! What a program said of its terminal, read from its output, the newest part first.
+//! Reads from a program's output which terminal modes it has set, the newest part first.
 
 use crate::connection::Connector;
 use ostler_client::{ClientError, Frame};
@@ -6,20 +6,20 @@ use ostler_ops::runs::{Show, View, ViewFrom};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// More than this is not read for it.
+/// Bytes of output searched at most.
 const MOST: u64 = 16 << 20;
 const FIRST: u64 = 64 << 10;
-/// No longer than this is what turns the mode on or off.
+/// Longer than any escape sequence that sets the mode.
 const OVERLAP: u64 = 64;
 
-/// Where the output of a run is, and where we remember how much of it we have read.
+/// Where the output of a run is, and how much of it has been read.
 pub struct Modes {
     connector: Connector,
     run: String,
     memo: PathBuf,
 }
 
-/// What was found out, up to that byte. A guess it is not: without it the same is read again.
+/// The result of the search up to byte `to`. It is only a cache: without it the output is read again.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Memo {
@@ -33,7 +33,7 @@ impl Modes {
         Self { connector, run, memo }
     }
 
-    /// Whether bracketed paste is on; `None` if that is not known.
+    /// Whether bracketed paste is on; `None` if unknown.
     pub fn takes_paste(&self) -> Option<bool> {
         let end = self.written().ok()??;
         let known = self.remembered().filter(|memo| memo.to <= end);
@@ -56,7 +56,7 @@ impl Modes {
         (memo.run == self.run).then_some(memo)
     }
 
-    /// Backwards; none where it cannot be read.
+    /// Searches backwards; `None` if the output cannot be read.
     fn search(&self, end: u64) -> Option<Option<bool>> {
         let (mut to, mut size) = (end, FIRST);
         while to > 0 && end - to < MOST {
@@ -100,7 +100,7 @@ impl Modes {
     }
 }
 
-/// The last of `ESC [ ? … 2004 … h` and `l` in it; a reset of the terminal turns it off.
+/// The last `ESC [ ? … 2004 … h` or `l` in `bytes`. A terminal reset turns the mode off.
 fn last_word(bytes: &[u8]) -> Option<bool> {
     let mut last = None;
     let escapes = bytes.iter().enumerate().filter(|(_, byte)| **byte == 0x1b).map(|(at, _)| at + 1);

@@ -1,4 +1,4 @@
-//! The terminal of a run that we keep ourselves.
+//! The terminal of a run with the pty backend.
 
 use super::terminal::{Key, Paste, Terminal, Trouble};
 use crate::connection::{Connection, Connector};
@@ -10,7 +10,7 @@ use ostler_ops::wire::ErrorCode;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A program that does not read holds up whoever writes to it.
+/// A program that does not read its input blocks the writer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub struct OwnTerminal {

@@ -1,4 +1,4 @@
-//! A unit's pane in tmux.
+//! The tmux pane of a unit.
 
 use super::modes::Modes;
 use super::terminal::{Key, Paste, Terminal, Trouble};
@@ -30,23 +30,23 @@ impl TmuxTerminal {
     }
 
     fn seen(&mut self) -> Result<PaneLook, Trouble> {
-        let gone = || Trouble::Gone("its session is no more".to_owned());
+        let gone = || Trouble::Gone("its tmux session is gone".to_owned());
         let look = typing::look(&self.server, &self.pane).map_err(unknown)?.ok_or_else(gone)?;
         if look.pid != self.pid {
             return Err(gone());
         }
         if look.is_dead {
-            return Err(Trouble::Gone("the program in its session has ended".to_owned()));
+            return Err(Trouble::Gone("the program in its tmux session has exited".to_owned()));
         }
         if look.is_closed {
             return Err(Trouble::Gone(
-                "its pane takes no input: `tmux select-pane -e` lets it".to_owned(),
+                "its pane takes no input; run `tmux select-pane -e` to enable input".to_owned(),
             ));
         }
         Ok(look)
     }
 
-    /// tmux has many words for a pane that is no more. Whether it is one, a look says.
+    /// tmux has many error messages for a pane that is gone. Looking at the pane tells whether it is.
     fn looked_after(&mut self, done: Result<(), TmuxError>) -> Result<(), Trouble> {
         let Err(error) = done else { return Ok(()) };
         if let TmuxError::Refused { .. } = error {
@@ -64,7 +64,8 @@ impl Terminal for TmuxTerminal {
         Ok(look.screen)
     }
 
-    /// tmux knows, and older ones do not tell: then the last that the program said of it is in its output.
+    /// tmux knows the mode, but older versions do not report it. Then the mode that the program last set is read from
+    /// its output.
     fn paste_mode(&mut self) -> Result<Paste, Trouble> {
         let description =
             self.takes_paste.or_else(|| self.modes.as_ref().and_then(Modes::takes_paste));
@@ -88,7 +89,7 @@ impl Terminal for TmuxTerminal {
 
 fn unknown(error: TmuxError) -> Trouble {
     match error {
-        TmuxError::NoServer { .. } => Trouble::Gone("its tmux server is no more".to_owned()),
+        TmuxError::NoServer { .. } => Trouble::Gone("its tmux server is gone".to_owned()),
         TmuxError::Silent { .. }
         | TmuxError::Foreign { .. }
         | TmuxError::Refused { .. }

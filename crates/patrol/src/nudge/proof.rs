@@ -1,4 +1,4 @@
-//! Whether an agent wrote a text into its own conversation since we began to look.
+//! Checks whether the agent wrote a text into its own conversation after we began to type it.
 
 use super::agent::Agent;
 use ostler_agents::text::same;
@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// More was not written since we began.
+/// Bytes read of each file at most.
 const READ_MOST: u64 = 8 << 20;
-/// More files are not watched.
+/// Files watched at most.
 const FILES_MOST: usize = 20_000;
 
 /// The conversation as it was when we began.
@@ -22,11 +22,11 @@ pub struct Proof<'a> {
     began_ms: u64,
 }
 
-/// What was found of a text.
+/// The result of a search for a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     Nothing,
-    /// As a message of its own, in the session of this id.
+    /// As a message of its own, in the session with this id.
     Alone {
         session: Option<String>,
     },
@@ -66,7 +66,7 @@ impl<'a> Proof<'a> {
         judge(&written, text)
     }
 
-    /// Those that the session writes, or all where it is not known.
+    /// The files of the agent's session, or all files if the session is unknown.
     fn files(&self) -> Vec<PathBuf> {
         let Messages::Jsonl { files, .. } = self.messages else { return Vec::new() };
         let session = self.agent.recorded().session.unwrap_or_else(|| "*".to_owned());
@@ -74,9 +74,9 @@ impl<'a> Proof<'a> {
     }
 }
 
-/// The newest messages of the agent's session, the newest last; none if its session is not known.
+/// The newest messages of the agent's session, the newest last. Empty if the session is unknown.
 pub fn newest_messages(agent: &Agent) -> Vec<String> {
-    /// Answers may be long; a message that was not answered is near the end.
+    /// Answers may be long; an unanswered message is near the end.
     const END: u64 = 256 << 10;
     const MOST: usize = 5;
     let Some(conversation) = agent.profile.conversation.as_ref() else { return Vec::new() };
@@ -98,7 +98,7 @@ fn judge(written: &[(String, Option<String>)], text: &str) -> Found {
         return Found::Alone { session: session.clone() };
     }
     let letters = ostler_agents::text::letters(text);
-    // A short word is in many texts by chance.
+    // A short text is part of many messages by chance.
     const SHORT: usize = 12;
     let is_part = |message: &str| {
         letters.len() >= SHORT && ostler_agents::text::letters(message).contains(&letters)
@@ -133,7 +133,7 @@ fn read_from(path: &Path, from: u64) -> String {
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
-/// The files below a folder whose path matches, with `*` for any part of a name.
+/// The files below `folder` whose path matches `pattern`; `*` stands for any part of a name.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     for part in pattern.split('/') {
@@ -167,7 +167,7 @@ fn is_like(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// Beside the program that writes it: read only, and without waiting for a lock for long.
+/// The agent may write to this database at the same time: open it read-only and wait only briefly for a lock.
 fn query_messages(file: &Path, query: &str, since_ms: u64) -> Vec<(String, Option<String>)> {
     let ask = || -> rusqlite::Result<Vec<(String, Option<String>)>> {
         let flags =

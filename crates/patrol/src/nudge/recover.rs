@@ -1,4 +1,4 @@
-//! Texts that somebody left half typed.
+//! Handles texts that a process left half typed when it died.
 
 use super::Refusal;
 use super::find::TerminalPlace;
@@ -15,24 +15,25 @@ use ostler_ops::nudges::Settle;
 
 #[derive(Debug, Default)]
 pub(super) struct Recovered {
-    /// Of those that waited in the queue.
+    /// The queued nudges whose receipt changed.
     pub(super) settled: Vec<Nudge>,
-    /// Why nothing may be typed: something is left of an earlier text.
+    /// Why nothing may be typed: part of an earlier text is left.
     pub(super) left: Option<String>,
 }
 
-/// What was found of a text that was being typed.
+/// What is left of a text that was being typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Remains {
-    /// Nothing of it is there.
+    /// Nothing is left.
     None,
-    /// It stood in the input, and was taken back.
+    /// The text was in the input and was removed.
     TakenBack,
     StillThere,
 }
 
-/// Somebody died while they typed. What still stands in the line was not sent: it is cleared, and goes back if it had
-/// waited. Of anything else it is not known whether it arrived, so it is not typed again.
+/// Handles the text of a process that died while it typed. Text that is still in the line was not sent: it is removed,
+/// and the nudge goes back to the queue if it came from there. Otherwise it is unknown whether the text arrived, so it
+/// is not typed again.
 pub(super) fn recover(
     connection: &mut Connection,
     turn: &Turn,
@@ -48,13 +49,13 @@ pub(super) fn recover(
         Some(id) => {
             let (receipt, why) = match (remains, is_sent) {
                 (Remains::StillThere, _) => {
-                    (Receipt::NotSent, "whoever typed it died, and it could not be taken back")
+                    (Receipt::NotSent, "the typing process died, and the text could not be removed")
                 }
                 (_, true) => (
                     Receipt::NotSent,
-                    "whoever typed it died while it was sent; whether it arrived is not known",
+                    "the typing process died while sending; it is unknown whether the text arrived",
                 ),
-                (_, false) => (Receipt::Queued, "whoever typed it died before it was sent"),
+                (_, false) => (Receipt::Queued, "the typing process died before sending"),
             };
             vec![connection.call(&Settle { id, receipt, why: why.to_owned() })?]
         }
@@ -62,7 +63,7 @@ pub(super) fn recover(
     };
     let left = (remains == Remains::StillThere).then(|| {
         let begin: String = half.typed.text.chars().take(40).collect();
-        format!("part of an earlier text, which was not sent, still stands there: {begin:?}")
+        format!("an earlier text was not sent, and part of it is still in the input: {begin:?}")
     });
     match left {
         Some(_) if place.agent.is_none() => turn.leave(),
@@ -81,18 +82,18 @@ fn remains(place: &mut TerminalPlace, half: &UnfinishedTyping) -> Remains {
     }
 }
 
-/// In the line of a program without a profile. What somebody else typed there since then is theirs.
+/// Checks the line of a program without a profile. Text that a person typed there since then stays.
 fn in_line(terminal: &mut dyn Terminal, half: &UnfinishedTyping) -> Remains {
     let line = Line::left(&half.typed);
     let looked = match half.is_left {
-        // Keys were pressed for it before, in vain.
+        // An earlier attempt already pressed keys to remove it, in vain.
         true => terminal.look(),
         false => shown_late(terminal, &line, &half.typed),
     };
     match looked {
         Ok(look) if line.is_gone(&look) => Remains::None,
-        // Of a line that the kernel edits nothing is left behind a free prompt, once what the kernel holds is dropped: what
-        // stands above is an echo.
+        // The kernel edits this line. Once the kernel's unread input is discarded, nothing is left behind a free
+        // prompt: text above it is only an echo.
         Ok(look) if half.is_left && is_free_line(terminal, &look) => {
             forget_unread(terminal);
             Remains::None
@@ -104,7 +105,7 @@ fn in_line(terminal: &mut dyn Terminal, half: &UnfinishedTyping) -> Remains {
             }
         }
         Ok(_) if half.is_left => Remains::StillThere,
-        // Something else stands there.
+        // The line holds something else.
         Ok(_) => Remains::None,
         Err(_) => Remains::StillThere,
     }
@@ -116,7 +117,7 @@ fn is_free_line(terminal: &dyn Terminal, look: &ostler_model::ScreenText) -> boo
         && !cautious::is_begun(look)
 }
 
-/// What was on its way when its typist died may be drawn a moment later.
+/// Text that was in transit when the process died may appear a moment later.
 fn shown_late(
     terminal: &mut dyn Terminal,
     line: &Line,

@@ -1,4 +1,4 @@
-//! One text, with a note of it for whoever comes after us.
+//! Types one text and keeps a note of it for the next process.
 
 use super::find::TerminalPlace;
 use super::turn::{Turn, UnfinishedTyping};
@@ -8,12 +8,12 @@ use crate::connection::Connection;
 use ostler_model::{NudgeDraft, Priority, Receipt, letter_id};
 use ostler_ops::nudges::Queue;
 
-/// How a text is to be said.
+/// How a text is to be sent.
 pub(super) struct Wanted<'a> {
     pub(super) from: &'a str,
     pub(super) to: &'a str,
     pub(super) before: Before,
-    /// Of one that waited in the queue.
+    /// The id of the queued nudge, if it was one.
     pub(super) id: Option<&'a str>,
 }
 
@@ -23,7 +23,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// With a note of it for whoever comes after us, should we not come back.
+/// Types the text. A note records the progress, in case this process dies.
 pub(super) fn say(
     connection: &mut Connection,
     turn: &Turn,
@@ -55,7 +55,7 @@ pub(super) fn say(
     said
 }
 
-/// A message that was interrupted before it was answered is said again when the agent comes to rest.
+/// Queues a message that was interrupted before the agent answered it. It is sent again when the agent is idle.
 fn return_to_queue(
     connection: &mut Connection,
     wanted: &Wanted<'_>,
@@ -78,7 +78,7 @@ fn return_to_queue(
     }
 }
 
-/// An agent's profile shows what stands in its input box. Without one that has to be remembered.
+/// With a profile, the screen shows whether text is left in the input box. Without one, the note must record it.
 pub(super) fn over(turn: &Turn, place: &TerminalPlace, said: &TypingOutcome) {
     match said {
         TypingOutcome::Refused(Refusal::StillThere, _) if place.agent.is_none() => turn.leave(),

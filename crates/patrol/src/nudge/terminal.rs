@@ -1,4 +1,4 @@
-//! A terminal that can be looked at and typed into, whoever keeps it.
+//! A terminal whose screen can be read and that can be typed into: a tmux pane or a pty of the supervisor.
 
 use ostler_model::ScreenText;
 use std::path::PathBuf;
@@ -6,17 +6,17 @@ use thiserror::Error;
 
 pub use ostler_tmux::typing::Key;
 
-/// Why a terminal could not be looked at or typed into.
+/// Why a terminal could not be read or typed into.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Trouble {
-    /// Nothing can arrive there any more.
+    /// The terminal is gone.
     #[error("{0}")]
     Gone(String),
     #[error("{0}")]
     Unknown(String),
 }
 
-/// Whether a text of several lines can be given as one.
+/// Whether a text of several lines can be sent as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paste {
     /// The program has turned bracketed paste on.
@@ -24,25 +24,25 @@ pub enum Paste {
     Plain,
 }
 
-/// Who edits what is typed, until the program reads it.
+/// What edits the typed line before the program reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Editing {
-    /// The kernel, which also shows it: the program reads whole lines.
+    /// The kernel, which also echoes it: the program reads whole lines.
     Kernel {
         unread: u64,
     },
     Program,
-    /// The terminal's device cannot be asked.
+    /// The terminal's device cannot be read.
     Unknown,
 }
 
 pub trait Terminal {
     fn look(&mut self) -> Result<ScreenText, Trouble>;
     fn paste_mode(&mut self) -> Result<Paste, Trouble>;
-    /// In one piece.
+    /// Types the text in one piece.
     fn type_in(&mut self, text: &str, paste: Paste) -> Result<(), Trouble>;
     fn press(&mut self, key: Key) -> Result<(), Trouble>;
-    /// The device, where what was not read yet can be taken back.
+    /// The device, on which unread input can be discarded.
     fn device(&self) -> Option<PathBuf>;
 
     fn editing(&self) -> Editing {

@@ -1,9 +1,9 @@
-//! Texts as they may be typed, and as they can be found again on a screen.
+//! Converts texts to a form that can be typed, and to a form that can be found on a screen.
 
 use super::terminal::Paste;
 
-/// Nothing that is left in it is a key. A line break would send the first half of a text to a program that does not know
-/// that it is pasted to: there it becomes a space.
+/// Removes all characters that act as keys. In a program without bracketed paste, a line break would send the first
+/// half of the text: there it becomes a space.
 pub fn clean(text: &str, paste: Paste) -> String {
     let typed = |c: char| match (c, paste) {
         ('\n', Paste::Bracketed) => Some('\n'),
@@ -14,17 +14,17 @@ pub fn clean(text: &str, paste: Paste) -> String {
     text.chars().filter_map(typed).collect()
 }
 
-/// How much of a text's end is looked for on the screen.
+/// How many characters of the text's end are searched on the screen.
 const TAIL: usize = 24;
 
-/// The end of a text, as `visible` leaves it.
+/// The end of a text, in the form that `visible` returns.
 pub fn tail(text: &str) -> String {
     let visible: Vec<char> = text.chars().filter(|c| is_visible(*c)).collect();
     visible[visible.len().saturating_sub(TAIL)..].iter().collect()
 }
 
-/// What of lines every terminal shows in the same way. Programs wrap a text where they like and draw boxes around it, so
-/// blanks and all that boxes and prompts are made of are left out.
+/// The characters of `lines` that every terminal shows in the same way. Programs wrap a text where they like and draw
+/// boxes around it, so blanks and the characters of boxes and prompts are left out.
 pub fn visible<'a>(lines: impl IntoIterator<Item = &'a String>) -> String {
     lines.into_iter().flat_map(|line| line.chars()).filter(|c| is_visible(*c)).collect()
 }
@@ -33,7 +33,7 @@ fn is_visible(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_graphic() && !matches!(c, '|' | '>');
     }
-    // Of other scripts those whose letters stand for themselves, without marks that are drawn into each other.
+    // Of other scripts, only letters that stand alone, not marks that combine with a letter.
     let is_simple = c < '\u{0300}'
         || ('\u{0370}'..'\u{0483}').contains(&c)
         || ('\u{048a}'..'\u{0590}').contains(&c)

@@ -1,4 +1,5 @@
-//! One at a time per unit, across processes; and a note of what is being typed, for whoever finds it half done.
+//! A per-unit lock across processes, and a note of the text being typed, so that the next process can finish or undo
+//! it.
 
 use super::typing::Typed;
 use ostler_os::HomeLock;
@@ -9,29 +10,29 @@ use std::time::Duration;
 
 const TRY_AGAIN: Duration = Duration::from_millis(10);
 
-/// Held while somebody types.
+/// Held while a process types.
 pub struct Turn {
     note: PathBuf,
     _lock: HomeLock,
 }
 
-/// Whoever had the turn before us died with this.
+/// What a process was typing when it died.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnfinishedTyping {
-    /// Of a nudge that waited.
+    /// The id of the queued nudge, if it was one.
     pub id: Option<String>,
     pub run: String,
     #[serde(default)]
     pub typed: Typed,
     pub is_entered: bool,
-    /// It was not sent, could not be taken back, and its receipt says so. Nothing is pressed for it any more.
+    /// The text was not sent and could not be removed; its receipt says so. No more keys are pressed for it.
     #[serde(default)]
     pub is_left: bool,
 }
 
 impl Turn {
-    /// `None` if somebody else has it until then, on the clock that nobody sets.
+    /// Returns `None` if another process still holds the lock at `until_ms` on the monotonic clock.
     pub fn take(folder: &Path, unit: &str, until_ms: u64) -> io::Result<Option<Self>> {
         std::fs::create_dir_all(folder)?;
         let name = unit.replace('/', "_");
@@ -53,17 +54,18 @@ impl Turn {
         serde_json::from_slice(&text).ok()
     }
 
-    /// Before the first letter, and before Enter. It need not outlive the machine: the session does not either.
+    /// Called before the first character and before Enter. The note need not survive a reboot: the session does not
+    /// either.
     pub fn begin(&self, half: &UnfinishedTyping) -> io::Result<()> {
         std::fs::write(&self.note, serde_json::to_vec(half)?)
     }
 
-    /// Part of it stands there: nothing is typed behind it as long as it does.
+    /// Part of the text is still there. Nothing is typed after it until it is gone.
     pub fn leave(&self) {
         self.keep(true);
     }
 
-    /// It may show up later: whoever comes next takes it back.
+    /// The text may appear later: the next process removes it.
     pub fn leave_for_next(&self) {
         self.keep(false);
     }

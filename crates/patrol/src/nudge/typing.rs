@@ -1,20 +1,20 @@
-//! A text into a terminal, with a look before and after each step.
+//! Types a text into a terminal and checks the screen before and after each step.
 //!
 //! ```text
-//! looked at ──a question, half a line, no prompt yet──▶ refused, nothing was typed
+//! look at screen ──question, begun line, no prompt yet──▶ refused, nothing was typed
 //!     │
 //!     ▼
-//!   typed ──not in the input box──▶ taken back ──▶ refused
+//!   typed ──not in the input box──▶ removed ──▶ refused
 //!     │ the box holds exactly this text
 //!     ▼
-//!  entered ──still in the box──▶ Enter again, twice at most ──▶ taken back ──▶ refused
-//!     │ the box is empty again                                      └─ it stays there ──▶ typed, not sent
+//!  entered ──still in the box──▶ Enter again, twice at most ──▶ removed ──▶ refused
+//!     │ the box is empty again                                      └─ not removed ──▶ typed, not sent
 //!     ▼
-//! delivered: the agent wrote it down itself, or it left the box as one message
+//! delivered: the agent recorded it, or it left the box as one message
 //! ```
 //!
-//! What the box is, and what a text in it looks like, is known from the agent's profile (`known`). For a program without
-//! one it is the line with the cursor (`unknown`), and what is not certain is not sent.
+//! The agent's profile defines the input box and how a text in it looks (`with_profile`). Without a profile, the input
+//! box is the line with the cursor (`without_profile`), and an uncertain text is not sent.
 
 use super::agent::Agent;
 use super::terminal::{Key, Paste, Terminal, Trouble};
@@ -25,27 +25,27 @@ use std::time::Duration;
 
 pub(super) const LOOK_EVERY_MS: u64 = 20;
 
-/// What came of it.
+/// The result of typing a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypingOutcome {
     Delivered { proof: String, session: Option<String> },
     Refused(Refusal, String),
 }
 
-/// How far it is, for the next one if we do not come back.
+/// How far the typing is, recorded for the next process in case this one dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     Typing,
     Entering,
-    /// The message that the agent was working on is in its input box again, and is about to be taken out of it.
+    /// The message that the agent was working on is back in its input box and is about to be removed from it.
     Returned,
 }
 
-/// What is typed, and what stood there before: enough for the next one to see whether something of it is left.
+/// The typed text and what was on the screen before it, so that the next process can see whether any of it is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Typed {
     pub text: String,
-    /// What stood before the cursor.
+    /// The text left of the cursor.
     #[serde(default)]
     pub mark: String,
     /// The line above the cursor.
@@ -53,7 +53,7 @@ pub struct Typed {
     pub above: String,
 }
 
-/// `note` is called before each stage begins, and may refuse it.
+/// `note` is called before each stage begins. If it fails, the stage does not begin.
 pub fn speak(
     terminal: &mut dyn Terminal,
     agent: Option<&Agent>,
@@ -70,28 +70,31 @@ pub fn speak(
     said.unwrap_or_else(|trouble| TypingOutcome::Refused(Refusal::Gone, trouble.to_string()))
 }
 
-/// A note that could not be kept ends it.
+/// If the note cannot be written, typing stops.
 pub(super) fn noted(
     note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
     stage: Stage,
     typed: &Typed,
 ) -> Result<(), TypingOutcome> {
     note(stage, typed).map_err(|error| {
-        TypingOutcome::Refused(Refusal::Gone, format!("no note can be kept of it: {error}"))
+        TypingOutcome::Refused(
+            Refusal::Gone,
+            format!("the note about it cannot be written: {error}"),
+        )
     })
 }
 
-/// The text as it may be typed, or why nothing of it can be.
+/// The text as it may be typed, or why none of it can be.
 pub(super) fn cleaned(text: &str, paste: Paste) -> Result<String, TypingOutcome> {
     let text = clean(text, paste);
     if text.trim().is_empty() {
-        let why = "nothing of it can be typed: it has only control characters and blanks";
+        let why = "the text has only control characters and blanks: nothing can be typed";
         return Err(TypingOutcome::Refused(Refusal::Nothing, why.to_owned()));
     }
     Ok(text)
 }
 
-/// A key whose answer is lost may have arrived all the same: the screen tells.
+/// If tmux does not confirm a key, it may still have arrived: the screen shows it.
 pub(super) fn press(terminal: &mut dyn Terminal, key: Key) -> Result<(), Trouble> {
     match terminal.press(key) {
         Ok(()) | Err(Trouble::Unknown(_)) => Ok(()),
@@ -99,8 +102,8 @@ pub(super) fn press(terminal: &mut dyn Terminal, key: Key) -> Result<(), Trouble
     }
 }
 
-/// What the program has not read is taken back: how many bytes. More of a long text may be on its way, and takes the
-/// place of that.
+/// Discards input that the program has not read yet, and returns the number of bytes. More of a long text may be on its
+/// way and refill the buffer, so this repeats until two reads find nothing.
 pub(super) fn forget_unread(terminal: &dyn Terminal) -> u64 {
     const TIMES: usize = 60;
     let Some(device) = terminal.device() else { return 0 };

@@ -1,4 +1,4 @@
-//! Nudges that wait, and those that somebody left half done.
+//! Queued nudges, and nudges that another process left half typed.
 
 use super::find::{self, TerminalPlace};
 use super::recover::recover;
@@ -12,12 +12,12 @@ use ostler_model::{Nudge, Receipt};
 use ostler_ops::nudges::{Claim, Settle};
 use std::time::Duration;
 
-/// Whoever types there now delivers what waits as well, so this is not waited for long.
+/// The process that types now also delivers queued texts, so this wait is short.
 const TURN_MS: u64 = 1_000;
-/// A tick has other things to do.
+/// A tick has other work to do.
 const WITHIN_MS: u64 = 10_000;
 
-/// What is done while the agent works.
+/// What to do while the agent works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
     None,
@@ -26,9 +26,9 @@ pub enum Patience {
 
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
 
-/// Types what waits for the unit, one after the other, while it is idle. Those that were settled are returned.
+/// Types the unit's queued nudges, one after the other, while the agent is idle. Returns the settled ones.
 ///
-/// With `patience`, one that works in between is waited for: it may have taken up the first of them.
+/// With [`Patience::UntilIdle`], it waits while the agent works: the agent may have taken up the first text.
 pub fn deliver_waiting(
     connector: &Connector,
     unit: &str,
@@ -70,7 +70,8 @@ pub fn deliver_waiting(
     Ok(settled)
 }
 
-/// The next that waits, as it is then; none if nothing does. One that nothing was sent of goes back.
+/// Delivers the next queued nudge and returns its new state; `None` if the queue is empty. A nudge that was not sent
+/// goes back to the queue.
 pub fn deliver_one(
     connection: &mut Connection,
     turn: &Turn,
@@ -91,7 +92,7 @@ pub fn deliver_one(
         TypingOutcome::Refused(refusal, why) => (receipt_of(refusal), why),
     };
     let settled = connection.call(&Settle { id: nudge.id, receipt, why })?;
-    // Not before: one that is killed in between leaves its note.
+    // Only now: if this process is killed earlier, its note remains.
     over(turn, place, &said);
     Ok(Some(settled))
 }

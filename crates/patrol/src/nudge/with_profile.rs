@@ -1,4 +1,4 @@
-//! Texts for an agent whose profile is known.
+//! Types texts for an agent that has a profile.
 
 use super::agent::Agent;
 use super::proof::{Found, Proof, newest_messages};
@@ -13,18 +13,18 @@ use ostler_model::AgentState;
 
 /// How long a busy agent may take to stop after Escape or Ctrl-C.
 const STOPPED_WITHIN_MS: u64 = 5_000;
-/// How soon after that its last message is back in the box.
+/// How soon after the interrupt the agent's last message is back in its input box.
 const BACK_WITHIN_MS: u64 = 700;
-/// How often Enter is pressed for a text that still stands in the box.
+/// How often Enter is pressed while the text stays in the input box.
 const ENTERS: usize = 3;
 const ENTER_WAIT_MS: u64 = 1_500;
-/// How long an agent may take to write a message down after it left the box.
+/// How long an agent may take to record a message after it left the input box.
 const WRITTEN_WITHIN_MS: u64 = 8_000;
 const CLEARED_WITHIN_MS: u64 = 400;
 const CLEAR_KEYS: usize = 40;
 /// How much longer an agent may take to show a text that it has read.
 const LATE_MS: u64 = 15_000;
-/// The marks around a bracketed paste.
+/// The markers around a bracketed paste.
 const PASTE_MARKS: usize = "\x1b[200~\x1b[201~".len();
 
 pub(super) fn speak(
@@ -37,7 +37,7 @@ pub(super) fn speak(
     let Some(table) = agent.profile.input.as_ref() else {
         return Ok(TypingOutcome::Refused(
             Refusal::NotReady,
-            "its profile has no input box".to_owned(),
+            "its profile defines no input box".to_owned(),
         ));
     };
     let mut talk = Talk { terminal, agent, table };
@@ -47,9 +47,9 @@ pub(super) fn speak(
     }
 }
 
-/// A text whose typist died is taken back, as long as nothing else is in the box.
+/// Removes a text whose typing process died, if the input box holds nothing else.
 pub(super) fn recover(terminal: &mut dyn Terminal, agent: &Agent, typed: &str) -> Remains {
-    /// What was on its way may be drawn a moment later.
+    /// Text that was in transit may appear a moment later.
     const WITHIN_MS: u64 = 400;
     let Some(table) = agent.profile.input.as_ref() else { return Remains::None };
     forget_unread(terminal);
@@ -59,7 +59,7 @@ pub(super) fn recover(terminal: &mut dyn Terminal, agent: &Agent, typed: &str) -
         let Ok(judged) = talk.look() else { return Remains::None };
         match judged.input {
             Some(found) if !found.is_empty() && found.is_part_of(typed) => break,
-            // Somebody else's, who is not interrupted.
+            // A person's text is left alone.
             Some(found) if !found.is_empty() => return Remains::None,
             Some(_) | None if ostler_os::mono_ms() - began >= WITHIN_MS => return Remains::None,
             Some(_) | None => pause(LOOK_EVERY_MS),
@@ -71,10 +71,10 @@ pub(super) fn recover(terminal: &mut dyn Terminal, agent: &Agent, typed: &str) -
     }
 }
 
-/// Why nothing is typed into it now.
+/// Why nothing may be typed now.
 pub(super) fn obstacle(judged: &Judged) -> Option<(Refusal, String)> {
     if let Some(asked) = judged.dialogue.as_ref().filter(|_| judged.state == AgentState::Waiting) {
-        let why = format!("it asks a person, who is to answer: {}", asked.text);
+        let why = format!("it waits for a person to answer: {}", asked.text);
         return Some((Refusal::Obstacle, why));
     }
     match judged.state {
@@ -83,7 +83,7 @@ pub(super) fn obstacle(judged: &Judged) -> Option<(Refusal, String)> {
             return Some((Refusal::Obstacle, why));
         }
         AgentState::Limited => {
-            let why = format!("its provider refuses requests for now: {}", judged.evidence);
+            let why = format!("its provider refuses requests (usage limit): {}", judged.evidence);
             return Some((Refusal::Obstacle, why));
         }
         AgentState::Starting | AgentState::Working | AgentState::Idle | AgentState::Unknown => {}
@@ -91,11 +91,9 @@ pub(super) fn obstacle(judged: &Judged) -> Option<(Refusal, String)> {
     match &judged.input {
         None => Some((Refusal::NotReady, "its input box is not on the screen".to_owned())),
         Some(found) if !found.is_empty() => {
-            Some((Refusal::Obstacle, "somebody has begun to type there".to_owned()))
+            Some((Refusal::Obstacle, "a person has begun to type there".to_owned()))
         }
-        Some(_) if judged.menu => {
-            Some((Refusal::Obstacle, "a list of completions is open there".to_owned()))
-        }
+        Some(_) if judged.menu => Some((Refusal::Obstacle, "a completion list is open".to_owned())),
         Some(_) => None,
     }
 }
@@ -138,7 +136,7 @@ impl Talk<'_> {
         let paste = self.terminal.paste_mode()?;
         let text = cleaned(text, Paste::Bracketed)?;
         if paste != Paste::Bracketed {
-            return Err(refused(Refusal::NotReady, "it does not take pasted texts yet"));
+            return Err(refused(Refusal::NotReady, "its program does not accept pasted text yet"));
         }
         let rules = &self.agent.profile.send;
         let typed = rules.typed(&text).map_err(|why| refused(Refusal::Unsendable, why))?;
@@ -164,7 +162,7 @@ impl Talk<'_> {
         Ok(self.agent.judge(&screen))
     }
 
-    /// Nothing speaks against typing, and what was to be interrupted is.
+    /// Checks that nothing forbids typing, and interrupts the agent if requested.
     fn ready(
         &mut self,
         text: &str,
@@ -172,10 +170,10 @@ impl Talk<'_> {
         note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
     ) -> Result<(), Stop> {
         if let Editing::Kernel { .. } = self.terminal.editing() {
-            return Err(refused(Refusal::NotReady, "it has not taken over its terminal yet"));
+            return Err(refused(Refusal::NotReady, "its program has not set up its terminal yet"));
         }
         let judged = self.look()?;
-        // Its limit is over, and only what it said of it is still there.
+        // The usage limit is over; only the message about it is still on the screen.
         let is_reported_on =
             before == Before::LimitOver && judged.input.as_ref().is_some_and(InputBox::is_empty);
         match obstacle(&judged) {
@@ -185,7 +183,7 @@ impl Talk<'_> {
         }
         let keys = &self.agent.profile.keys;
         let is_busy = judged.state == AgentState::Working;
-        // At an idle prompt neither key does anything good: Ctrl-C ends some agents.
+        // At an idle prompt neither key helps: Ctrl-C ends some agents.
         let key = match before {
             Before::Nothing | Before::LimitOver => None,
             Before::Escape if is_busy && keys.escape.busy == AfterKey::Interrupts => {
@@ -204,7 +202,7 @@ impl Talk<'_> {
             let waits = rules.while_busy == WhileBusy::Unknown
                 || rules.not_while_busy.iter().any(|pattern| pattern.is_match(text));
             if is_busy && waits {
-                let why = format!("it works ({})", judged.evidence);
+                let why = format!("it is working ({})", judged.evidence);
                 return Err(refused(Refusal::Obstacle, why));
             }
             return Ok(());
@@ -216,7 +214,7 @@ impl Talk<'_> {
             let judged = self.look()?;
             let is_over = ostler_os::mono_ms() - began >= STOPPED_WITHIN_MS;
             if judged.state != AgentState::Working || is_over {
-                // A message that was not answered yet comes back into the box a moment later.
+                // An unanswered message returns to the input box a moment later.
                 pause(BACK_WITHIN_MS);
                 self.keep_returned(note)?;
                 let judged = self.look()?;
@@ -228,7 +226,8 @@ impl Talk<'_> {
         }
     }
 
-    /// A message that the agent has put back into its box waits for its turn again. What somebody else typed is theirs.
+    /// Queues a message that the agent put back into its input box, and removes it from there. Text that a person typed
+    /// stays.
     fn keep_returned(
         &mut self,
         note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
@@ -247,7 +246,7 @@ impl Talk<'_> {
         Ok(())
     }
 
-    /// Waits until the box holds the text, and twice the same.
+    /// Waits until the input box holds the text at two looks in a row.
     fn typed(&mut self, typed: &str) -> Result<(), Stop> {
         let within_ms = self.agent.profile.send.shown_within_ms + typed.len() as u64 / 20;
         let began = ostler_os::mono_ms();
@@ -266,22 +265,23 @@ impl Talk<'_> {
                 (_, false) => {}
                 (None | Some(Holds::Nothing), true) => {
                     let unread = *unread.get_or_insert_with(|| forget_unread(self.terminal));
-                    // Exactly our paste: its program has read nothing of it. Answers of the terminal may be among other bytes.
+                    // Exactly our paste is unread: the program has read nothing of it. A different count may include
+                    // the terminal's own replies.
                     if unread == (typed.len() + PASTE_MARKS) as u64 {
-                        let why = "its program did not read it, and it was taken back";
+                        let why = "its program did not read the text, and it was removed";
                         return Err(refused(Refusal::NotShown, why));
                     }
-                    // A busy machine makes it slow: it may show the text late.
+                    // A program on a busy machine may show the text late.
                     let is_late = ostler_os::mono_ms() - began >= within_ms + LATE_MS;
                     if let Some(asked) = judged.dialogue.as_ref() {
                         let why = format!(
-                            "it asks something since it was typed: {}; it was not sent, and may show up later",
+                            "it asked a question after the text was typed: {}; the text was not sent and may appear later",
                             asked.text
                         );
                         return Err(refused(Refusal::StillThere, why));
                     }
                     if is_late {
-                        let why = "it did not show up in the input box; it was not sent, and may show up later";
+                        let why = "the text did not appear in the input box; it was not sent and may appear later";
                         return Err(refused(Refusal::StillThere, why));
                     }
                 }
@@ -294,7 +294,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Enter would pick from the list instead of sending.
+    /// With an open completion list, Enter would pick an entry instead of sending the text.
     fn close_menu(&mut self, typed: &str) -> Result<(), Stop> {
         let judged = self.look()?;
         if !judged.menu {
@@ -309,7 +309,7 @@ impl Talk<'_> {
         let holds = judged.input.as_ref().map(|found| found.holds(typed, self.table));
         match holds {
             Some(Holds::Exactly | Holds::ItsEnd | Holds::StandIn) if !judged.menu => Ok(()),
-            _ => Err(self.not_sent("a list of completions opened", typed)?),
+            _ => Err(self.not_sent("a completion list opened", typed)?),
         }
     }
 
@@ -333,7 +333,7 @@ impl Talk<'_> {
                 let holds = judged.input.as_ref().map(|found| found.holds(typed, self.table));
                 let past_ms = ostler_os::mono_ms() - began;
                 match holds {
-                    // It left the box, or the box itself left: the turn may ask something at once.
+                    // The text left the box, or the box itself is gone: the agent may ask a question at once.
                     Some(Holds::Nothing) | None if past_ms >= 3 * LOOK_EVERY_MS => {
                         return self.left(text, proof, &judged);
                     }
@@ -355,14 +355,14 @@ impl Talk<'_> {
         }
         let why = format!("Enter was pressed {ENTERS} times and the text stayed in the box");
         let stop = self.not_sent(&why, typed)?;
-        // One that is slow may have taken Enter after all: the box is empty then because the text was sent.
+        // A slow agent may have accepted Enter after all: then the box is empty because the text was sent.
         match proof.and_then(|proof| written_soon(proof, text)) {
             Some(said) => Ok(said),
             None => Err(stop),
         }
     }
 
-    /// The text is not in the box any more. Where the agent writes its messages down, it is to be found there.
+    /// The text is no longer in the input box. If the agent records its messages, the text must be among them.
     fn left(
         &mut self,
         text: &str,
@@ -378,11 +378,11 @@ impl Talk<'_> {
         }
         let mut is_there = |state| self.look().is_ok_and(|judged| judged.state == state);
         if judged.state == AgentState::Working || is_there(AgentState::Working) {
-            // It is in the agent's own queue, which not all of them write down.
+            // The text is in the agent's own queue, which not every agent records.
             let proof = format!("{seen} while it works");
             return Ok(TypingOutcome::Delivered { proof, session: None });
         }
-        let why = format!("{seen}, but the agent did not write it into its conversation");
+        let why = format!("{seen}, but the agent did not record it in its conversation");
         Ok(TypingOutcome::Refused(Refusal::NotKnown, why))
     }
 
@@ -394,22 +394,23 @@ impl Talk<'_> {
             }
             pause(2 * LOOK_EVERY_MS);
         }
-        let why = format!("Enter was pressed, then {trouble}; whether it was taken is not known");
+        let why =
+            format!("Enter was pressed, then {trouble}; it is unknown whether the text was sent");
         TypingOutcome::Refused(Refusal::NotKnown, why)
     }
 
-    /// Taken back where that is possible: refused. Else it stands there, and the receipt says so.
+    /// Refused if the text could be removed. Otherwise it stays in the box, and the receipt says so.
     fn not_sent(&mut self, why: &str, typed: &str) -> Result<Stop, Trouble> {
         Ok(if self.take_back(typed)? {
-            refused(Refusal::NotTaken, format!("{why}; it was taken back"))
+            refused(Refusal::NotTaken, format!("{why}; the text was removed"))
         } else {
             let shown = self.look()?.input.map(|found| found.text).unwrap_or_default();
             let shown: String = shown.chars().take(80).collect();
-            refused(Refusal::StillThere, format!("{why}; the box holds {shown:?}"))
+            refused(Refusal::StillThere, format!("{why}; the input box holds {shown:?}"))
         })
     }
 
-    /// Only as long as nothing but our text is in the box: what somebody else typed is theirs.
+    /// Removes our text, but only while the input box holds nothing else: a person's text stays.
     fn take_back(&mut self, typed: &str) -> Result<bool, Trouble> {
         forget_unread(self.terminal);
         let keys: Vec<Key> =
@@ -435,7 +436,7 @@ impl Talk<'_> {
     }
 }
 
-/// What the agent's own conversation says of it within the time that it may take to write it down.
+/// The result from the agent's own conversation, within the time that the agent may take to record it.
 fn written_soon(proof: &Proof, text: &str) -> Option<TypingOutcome> {
     let began = ostler_os::mono_ms();
     while ostler_os::mono_ms() - began < WRITTEN_WITHIN_MS {
@@ -447,17 +448,17 @@ fn written_soon(proof: &Proof, text: &str) -> Option<TypingOutcome> {
     None
 }
 
-/// What the agent's own conversation says of it, once it says something.
+/// The result from the agent's own conversation, if it has one by now.
 fn written(proof: &Proof, text: &str) -> Option<TypingOutcome> {
     match proof.look(text) {
         Found::Nothing => None,
         Found::Alone { session } => Some(TypingOutcome::Delivered {
-            proof: "the agent wrote it into its conversation".to_owned(),
+            proof: "the agent recorded it in its conversation".to_owned(),
             session,
         }),
         Found::Mixed { with } => Some(TypingOutcome::Refused(
             Refusal::NotKnown,
-            format!("it was sent together with another text: {with:?}"),
+            format!("the text was sent together with another text: {with:?}"),
         )),
     }
 }

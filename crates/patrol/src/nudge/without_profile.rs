@@ -1,5 +1,6 @@
-//! Texts for a program without a profile. Its input line is the line with the cursor: it is free before, holds the text
-//! then, and is as it was before when the program has taken the text. What looks otherwise is not called delivered.
+//! Types texts for a program without a profile. Its input line is the line with the cursor. The line is free before,
+//! then holds the text, and is as before once the program has read the text. In any other case the text does not count
+//! as delivered.
 
 use super::line::{Line, clear, upto};
 use super::terminal::{Editing, Key, Paste, Terminal, Trouble};
@@ -9,13 +10,13 @@ use ostler_agents::cautious::{self, Obstacle};
 use ostler_model::ScreenText;
 use ostler_os::LINE_MOST;
 
-/// Readline waits 500 ms for what follows an Escape; Enter must not be that.
+/// Readline waits 500 ms for a key after Escape; Enter must not be that key.
 const AFTER_ESCAPE_MS: u64 = 650;
-/// How long a program may take to show what was typed.
+/// How long a program may take to show the typed text.
 const SHOWN_WITHIN_MS: u64 = 3_000;
 const CHUNK: usize = 512;
 const CHUNK_MS: u64 = 25;
-/// Programs that do not take pastes take keys that come quickly for one, and Enter for a part of it.
+/// A program without bracketed paste may treat fast keys as a paste, and Enter as part of it.
 const PLAIN_MS: u64 = 150;
 const STILL_WITHIN_MS: u64 = 1_000;
 const ENTER_WAITS_MS: [u64; 3] = [500, 1_000, 2_000];
@@ -33,9 +34,9 @@ pub(super) fn speak(
     if let Some(said) = refusal(terminal, &look) {
         return Ok(said);
     }
-    // To many programs Ctrl-C at a prompt is the end, and to a shell Escape is a part of the next key. Either is pressed
-    // only if the screen says that the program works.
-    // A program that reads lines gets none: the kernel would put it into the line.
+    // In many programs Ctrl-C at a prompt exits, and in a shell Escape becomes part of the next key. Either key is
+    // pressed only if the screen says that the program is working. A program that reads lines gets neither: the kernel
+    // would put the key into the line.
     let works = !is_lines(terminal) && cautious::obstacle(&look) == Some(Obstacle::Works);
     let key = match before {
         Before::Nothing | Before::LimitOver => None,
@@ -56,14 +57,14 @@ pub(super) fn speak(
         Err(said) => return Ok(said),
     };
     let editing = terminal.editing();
-    // Agents run such a text instead of reading it, and nobody knows whether this program is one.
+    // Agents run such a text instead of reading it, and without a profile it is unknown whether this program does.
     if text.trim_start().starts_with(['!', '/']) && !matches!(editing, Editing::Kernel { .. }) {
-        let why = "a text that begins with ! or / may be a command there, and its program has no profile; put a word in front of it";
+        let why = "a text that begins with ! or / may run as a command, and the program has no profile; put a word in front of it";
         return Ok(TypingOutcome::Refused(Refusal::Unsendable, why.to_owned()));
     }
     if text.len() > LINE_MOST && matches!(editing, Editing::Kernel { .. }) {
         let why = format!(
-            "its program reads lines, and a line has at most {LINE_MOST} bytes; send it as mail"
+            "the program reads lines of at most {LINE_MOST} bytes, and the text is longer; send it as mail"
         );
         return Ok(TypingOutcome::Refused(Refusal::TooLong, why));
     }
@@ -76,11 +77,11 @@ pub(super) fn speak(
         Ok(None) => {
             let (refusal, cleared) = clear(terminal, &line);
             let why = format!(
-                "it did not show up on the screen, in the line with the cursor, and was not sent; {cleared}"
+                "the text did not appear on the screen, in the line with the cursor, and was not sent; {cleared}"
             );
             return Ok(TypingOutcome::Refused(refusal, why));
         }
-        // With the session its half of a text is gone as well.
+        // The half-typed text is gone together with the session.
         Err(Trouble::Gone(why)) => {
             return Ok(TypingOutcome::Refused(Refusal::Gone, format!("{why}, before it was sent")));
         }
@@ -88,7 +89,7 @@ pub(super) fn speak(
             let (refusal, cleared) = clear(terminal, &line);
             return Ok(TypingOutcome::Refused(
                 refusal,
-                format!("{why}; it was not sent; {cleared}"),
+                format!("{why}; the text was not sent; {cleared}"),
             ));
         }
     };
@@ -102,15 +103,15 @@ pub(super) fn speak(
 /// Why nothing may be typed now.
 fn refusal(terminal: &dyn Terminal, look: &ScreenText) -> Option<TypingOutcome> {
     if let Editing::Kernel { unread: 1.. } = terminal.editing() {
-        let why = "it has not read what was typed before, so it is not ready";
+        let why = "its program has not read earlier input, so it is not ready";
         return Some(TypingOutcome::Refused(Refusal::NotReady, why.to_owned()));
     }
     let why = match cautious::obstacle(look) {
         Some(Obstacle::Asks(asked)) => {
-            format!("it shows a menu or a question, which the text would answer: {}", asked.text)
+            format!("it shows a menu or a question that the text would answer: {}", asked.text)
         }
         Some(Obstacle::Begun) if !is_lines(terminal) && !cautious::has_prompt(look) => {
-            let why = "the line with the cursor has text in it and no prompt, so its program is not known to wait for input";
+            let why = "the line with the cursor has text but no prompt, so it is unknown whether the program waits for input";
             return Some(TypingOutcome::Refused(Refusal::NotReady, why.to_owned()));
         }
         Some(Obstacle::Begun | Obstacle::Works) | None => begun(terminal, look)?.to_owned(),
@@ -118,22 +119,22 @@ fn refusal(terminal: &dyn Terminal, look: &ScreenText) -> Option<TypingOutcome> 
     Some(TypingOutcome::Refused(Refusal::Obstacle, why))
 }
 
-/// Whether somebody may have begun to type. A program that reads lines has one line at a time; in any other the line with
-/// the cursor may be a further line of what is being typed.
+/// Why a person may have begun to type, if so. A program that reads lines has one line at a time; in any other program
+/// the line with the cursor may continue a text of several lines.
 pub(super) fn begun(terminal: &dyn Terminal, look: &ScreenText) -> Option<&'static str> {
     if cautious::is_begun(look) {
-        return Some("somebody has begun to type in the line with the cursor");
+        return Some("a person has begun to type in the line with the cursor");
     }
-    let why = "the line with the cursor may be a further line of a text that somebody types";
+    let why = "the line with the cursor may continue a text that a person is typing";
     (!is_lines(terminal) && cautious::is_further_line(look)).then_some(why)
 }
 
-/// Whether its program reads whole lines, which the kernel edits.
+/// Whether the program reads whole lines, which the kernel edits.
 fn is_lines(terminal: &dyn Terminal) -> bool {
     matches!(terminal.editing(), Editing::Kernel { .. })
 }
 
-/// The screen with the text in its line, once it stands still; `None` if it never shows up.
+/// The screen with the text in its line, once the screen stops changing; `None` if the text never appears.
 fn type_and_see(
     terminal: &mut dyn Terminal,
     line: &Line,
@@ -175,7 +176,8 @@ fn enter(
     editing: Editing,
 ) -> TypingOutcome {
     let not_known = |trouble: &Trouble| {
-        let why = format!("Enter was pressed, then {trouble}; whether it was taken is not known");
+        let why =
+            format!("Enter was pressed, then {trouble}; it is unknown whether the text was sent");
         TypingOutcome::Refused(Refusal::NotKnown, why)
     };
     let waits = ENTER_WAITS_MS.into_iter().chain([CLEARED_WITHIN_MS]);
@@ -184,20 +186,20 @@ fn enter(
         if let Err(gone) = press(terminal, Key::Enter) {
             return not_known(&gone);
         }
-        // The kernel shows what is typed: only the program's reading of it says something.
+        // The kernel echoes the input, so the echo proves nothing: only the program's read does.
         if let Editing::Kernel { .. } = editing {
             return read(terminal, line, typed);
         }
         match taken(terminal, line, typed, wait_ms) {
             Ok(Taken::Yes) => {
-                let proof = "it was seen in the input line, which is empty again".to_owned();
+                let proof = "the text was in the input line, which is empty again".to_owned();
                 return TypingOutcome::Delivered { proof, session: None };
             }
             Ok(Taken::Stays) => {}
             Ok(Taken::Otherwise) => {
                 let (refusal, cleared) = clear(terminal, line);
                 let why = format!(
-                    "Enter did not bring back the empty input line, so it is not known to be sent; {cleared}"
+                    "after Enter the input line is not empty, so it is unknown whether the text was sent; {cleared}"
                 );
                 let refusal =
                     if refusal == Refusal::StillThere { refusal } else { Refusal::NotKnown };
@@ -210,15 +212,15 @@ fn enter(
     let refusal = if refusal == Refusal::StillThere { refusal } else { Refusal::NotTaken };
     TypingOutcome::Refused(
         refusal,
-        format!("Enter was pressed {times} times and nothing happened; {cleared}"),
+        format!("Enter was pressed {times} times without effect; {cleared}"),
     )
 }
 
 enum Taken {
     Yes,
-    /// The text stands as it stood.
+    /// The text is unchanged.
     Stays,
-    /// Something happened, and the input line is not empty again.
+    /// The screen changed, and the input line is not empty.
     Otherwise,
 }
 
@@ -228,9 +230,9 @@ fn taken(
     typed: &ScreenText,
     wait_ms: u64,
 ) -> Result<Taken, Trouble> {
-    /// A look may fall into the middle of a picture that is being drawn.
+    /// A look may catch the screen half drawn.
     const LOOKS: usize = 3;
-    /// One that works shows its prompt again when it is done.
+    /// A working program shows its prompt again when it is done.
     const WORKS_MS: u64 = 10_000;
     let began = ostler_os::mono_ms();
     let mut free = 0;
@@ -254,24 +256,24 @@ fn taken(
     }
 }
 
-/// A program that reads lines has taken one when nothing of it waits in the terminal. One that changes the terminal's mode
-/// meanwhile may have thrown it away.
+/// Waits until a program that reads lines has read the line: then no input is pending in the terminal. A program that
+/// changes the terminal's mode in the meantime may have discarded the line.
 fn read(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText) -> TypingOutcome {
     let began = ostler_os::mono_ms();
     let mut has_arrived = false;
     loop {
-        // Enter is there when the kernel has shown it.
+        // Enter has arrived when the kernel has echoed it.
         has_arrived |= terminal
             .look()
             .is_ok_and(|look| look.cursor != typed.cursor || upto(&look) != upto(typed));
         match terminal.editing() {
             Editing::Kernel { unread: 0 } if has_arrived => {
-                let proof = "its program read the line".to_owned();
+                let proof = "the program read the line".to_owned();
                 return TypingOutcome::Delivered { proof, session: None };
             }
             Editing::Kernel { .. } => {}
             Editing::Program | Editing::Unknown => {
-                let why = "its program took over the terminal meanwhile; whether it read the line is not known";
+                let why = "the program changed the terminal's mode in the meantime; it is unknown whether it read the line";
                 return TypingOutcome::Refused(Refusal::NotKnown, why.to_owned());
             }
         }
@@ -284,12 +286,12 @@ fn read(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText) -> TypingO
     let (refusal, cleared) = clear(terminal, line);
     match refusal {
         Refusal::Gone if !unread => {
-            let why = format!("{cleared}; whether it read the line is not known");
+            let why = format!("{cleared}; it is unknown whether it read the line");
             TypingOutcome::Refused(Refusal::NotKnown, why)
         }
         refusal => {
             let refusal = if unread { Refusal::NotTaken } else { refusal };
-            TypingOutcome::Refused(refusal, format!("its program did not read the line; {cleared}"))
+            TypingOutcome::Refused(refusal, format!("the program did not read the line; {cleared}"))
         }
     }
 }

@@ -1,5 +1,6 @@
-//! A copy of the registry from before another program took over. That program may bring the file up to its own version
-//! and then fail; the one that goes back in its place then goes on with the copy, and with what it can read of the rest.
+//! A copy of the registry from before an upgrade. The new program may migrate the file to its own version and then
+//! fail. The old program is then started again, and continues with the copy plus everything it can read from the
+//! newer file.
 
 use super::rows::{FROM_RUNS, RUN_COLUMNS, SAVE_RUN, read_entry, read_run, save_run};
 use super::schema;
@@ -11,12 +12,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What came of an attempt to go back.
+/// The result of a rollback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rollback {
-    /// The registry is as it was, with so many runs that the other program had saved since.
+    /// The registry is restored, with the runs that the other program had saved since.
     Yes { runs: u64 },
-    /// There is no copy: a supervisor has been ready since.
+    /// There is no copy: a supervisor has become ready since.
     NoCopy,
     /// Other supervisors use the file.
     Shared,
@@ -24,7 +25,7 @@ pub enum Rollback {
 
 const TRIES: u32 = 5;
 
-/// Beside the registry, with this at the end of its name.
+/// A path next to the registry, with `end` appended to the name.
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
@@ -36,15 +37,15 @@ fn copy_of(path: &Path) -> PathBuf {
 }
 
 impl Registry {
-    /// Makes the copy. An earlier one is replaced when the new one is whole.
+    /// Makes the copy. An earlier copy is replaced once the new one is complete.
     pub fn keep_copy(&self) -> Result<(), RegistryError> {
         let part = beside(self.path(), ".before-upgrade.part");
         let _ = fs::remove_file(&part);
-        // Of an upgrade before this one.
+        // Left by an earlier upgrade.
         let _ = fs::remove_file(beside(self.path(), ".newer"));
         let copied = self.copy_quickly(&part)?;
         if !copied {
-            // Somebody writes all the time: page by page.
+            // Another process writes all the time: copy page by page.
             self.connection
                 .execute("VACUUM INTO ?", [part.to_string_lossy()])
                 .map_err(RegistryError::write)?;
@@ -52,7 +53,7 @@ impl Registry {
         fs::rename(&part, copy_of(self.path())).map_err(|error| failed(&part, error))
     }
 
-    /// The file as it is, while nobody writes. `false` if that moment did not come.
+    /// Copies the file while no process writes. Returns `false` if no such moment came.
     fn copy_quickly(&self, part: &Path) -> Result<bool, RegistryError> {
         let wal = beside(self.path(), "-wal");
         for _ in 0..TRIES {
@@ -60,7 +61,7 @@ impl Registry {
                 .connection
                 .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
             self.connection.execute_batch("BEGIN IMMEDIATE").map_err(RegistryError::write)?;
-            // From here on nobody else writes.
+            // From here on no other process writes.
             let is_whole = fs::metadata(&wal).map_or(0, |wal| wal.len()) == 0;
             let copied = is_whole.then(|| fs::copy(self.path(), part));
             let _ = self.connection.execute_batch("ROLLBACK");
@@ -73,12 +74,12 @@ impl Registry {
         Ok(false)
     }
 
-    /// The one that took over is ready: nobody goes back any more.
+    /// The new program is ready: there is no rollback after this.
     pub fn drop_copy(path: &Path) {
         let _ = fs::remove_file(copy_of(path));
     }
 
-    /// Puts the copy in the place of a file that is too new for us. The newer file is kept beside it.
+    /// Replaces a file that is too new with the copy. The newer file is kept next to it.
     pub fn go_back(
         path: &Path,
         instance: InstanceId,
@@ -110,7 +111,7 @@ impl Registry {
             let _ = fs::remove_file(beside(path, end));
             let _ = fs::remove_file(beside(&restored, end));
         }
-        // One step: whoever is killed before it tries again.
+        // Atomic: after a kill before this step, the rollback is tried again.
         fs::rename(&restored, path).map_err(|error| failed(path, error))?;
         Ok(Rollback::Yes { runs })
     }
@@ -120,7 +121,7 @@ fn failed(path: &Path, error: io::Error) -> RegistryError {
     RegistryError::Copy { path: path.to_owned(), source: error }
 }
 
-/// Another instance's lease holds: what it wrote must not be lost.
+/// Another instance's lease holds: its writes must not be lost.
 fn is_shared(newer: &Connection, instance: InstanceId, now_ms: u64) -> bool {
     newer
         .query_row(
@@ -131,8 +132,8 @@ fn is_shared(newer: &Connection, instance: InstanceId, now_ms: u64) -> bool {
         .is_ok_and(|others| others > 0)
 }
 
-/// Runs and entries that the newer file has beyond the copy, as far as we can read them: a run that was started on trial
-/// is taken up, and is no stranger.
+/// Adds runs and entries of the newer file, as far as this version can read them: a run that the new program started
+/// must be adopted.
 fn take_over(newer: &Connection, restored: &Connection) -> rusqlite::Result<u64> {
     let (last_seq, last_ms): (i64, i64) = restored.query_row(
         "SELECT coalesce((SELECT max(seq) FROM entries), 0), coalesce((SELECT max(updated_at_ms) FROM runs), 0)",

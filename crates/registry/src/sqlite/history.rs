@@ -1,4 +1,5 @@
-//! History is bounded: ended runs go by count and by age. Their entries follow, a slice at a time (see the pruner).
+//! Bounds the history: ended runs are limited by count and age. Their entries are removed later, a slice at a time
+//! (see the pruner).
 
 use super::rows::run_id;
 use super::writer::Registry;
@@ -7,9 +8,9 @@ use ostler_model::{InstanceId, RunId};
 use rusqlite::{Transaction, TransactionBehavior, params};
 
 impl Registry {
-    /// Forgets our ended runs beyond `keep`, and those that ended before `oldest_ms`. Where there are too many, those who
-    /// have the most give way: a unit that ends again and again does not push out what others did.
-    /// At most `most` at a time, so that the writer is never held up for long.
+    /// Removes our ended runs beyond `keep`, and those that ended before `oldest_ms`. The units with the most runs
+    /// lose runs first, so that a unit that ends again and again does not push out the others. Removes at most `most`
+    /// at a time, to keep the write transaction short.
     pub fn prune(
         &mut self,
         instance: InstanceId,
@@ -39,7 +40,7 @@ impl Registry {
         Ok(gone)
     }
 
-    /// A run that nobody will ask for again.
+    /// Removes a run that no client will ask for.
     pub fn forget(&mut self, run: RunId) -> Result<(), RegistryError> {
         let transaction = self.connection.transaction().map_err(RegistryError::write)?;
         for sql in ["DELETE FROM runs WHERE run_id = ?", "DELETE FROM entries WHERE run_id = ?"] {
@@ -100,7 +101,7 @@ fn too_many(
     Ok(names)
 }
 
-/// The number that each may have so that all together have no more than `keep`.
+/// The number of runs per unit so that all together have at most `keep`.
 fn level(mut counts: Vec<u64>, keep: u64) -> u64 {
     counts.sort_unstable();
     let mut left = keep;

@@ -1,4 +1,4 @@
-//! Reading the journal, a slice at a time: however long it is, no reader holds more of it than one slice.
+//! Reads the journal in slices, so that no reader holds more than one slice in memory.
 
 use super::reader::Reader;
 use super::rows::read_entry;
@@ -6,32 +6,32 @@ use crate::error::RegistryError;
 use ostler_model::{Entry, RunId};
 use rusqlite::types::Value;
 
-/// Which entries are wanted.
+/// Which entries to read.
 #[derive(Clone, Debug, Default)]
 pub struct EntryQuery {
     pub run: Option<RunId>,
     pub unit: Option<String>,
-    /// Only those with a higher number.
+    /// Only entries with a higher number.
     pub after_seq: i64,
 }
 
-/// How much is read at once. The first entry is read however large it is.
+/// How much to read at once. The first entry is read whatever its size.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceMost {
     pub rows: usize,
     pub bytes: usize,
 }
 
-/// Where a walk towards older entries has come to.
+/// The position of a walk towards older entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The number of the oldest entry that was passed.
+    /// The number of the oldest entry passed so far.
     pub oldest_seq: i64,
     pub passed: u64,
 }
 
 impl EntryQuery {
-    /// Conditions that an index answers in the order of `seq`, and their values from `?2` on.
+    /// Conditions that an index answers in the order of `seq`, with values from `?2` on.
     fn conditions(&self) -> (String, Vec<Value>) {
         let mut sql = String::new();
         let mut values = Vec::new();
@@ -40,7 +40,7 @@ impl EntryQuery {
             sql.push_str(" AND run_id = ?2");
         }
         if let Some(unit) = &self.unit {
-            // Where there is a run too, its own entries are the fewer ones.
+            // With a run, the index on the run is the more selective one.
             let story = if self.run.is_some() { "+story" } else { "story" };
             values.push(Value::from(format!("unit {unit}")));
             sql.push_str(&format!(" AND {story} = ?{}", values.len() + 1));
@@ -82,7 +82,7 @@ impl Reader {
         Ok(entries)
     }
 
-    /// Passes up to `most` entries towards older ones, from below `before_seq` on; `None` if there is none.
+    /// Passes up to `most` older entries, starting below `before_seq`; `None` if there are none.
     pub fn step_back(
         &self,
         query: &EntryQuery,
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::Registry;
 
-    /// No reader looks at rows that it does not want, nor sorts: either would take seconds in a long journal.
+    /// No query scans rows that it does not need or sorts: either would take seconds in a long journal.
     #[test]
     fn every_question_is_answered_by_an_index_in_order() {
         let folder = tempfile::tempdir().expect("a folder");

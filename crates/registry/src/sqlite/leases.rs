@@ -1,4 +1,4 @@
-//! One lease an instance; the owner of a run changes by one conditional update, or not at all.
+//! One lease per instance. The owner of a run changes in one conditional update, or not at all.
 
 use super::rows::{FROM_RUNS, RUN_COLUMNS, read_run, run_id};
 use super::writer::{CommitPoint, Registry};
@@ -7,7 +7,7 @@ use ostler_model::{InstanceId, RunId, RunRecord};
 use rusqlite::{OptionalExtension, TransactionBehavior};
 use std::collections::HashMap;
 
-/// An instance's lease as it stands in the registry.
+/// An instance's lease, from the registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
     pub boot_id: String,
@@ -16,17 +16,17 @@ pub struct Claims {
     pub expires_mono_ms: u64,
 }
 
-/// What came of an attempt to take over a run.
+/// The result of an attempt to take over a run.
 #[derive(Clone, Debug)]
 pub enum StealOutcome {
     Won(Box<RunRecord>),
-    /// Its owner renewed, another was quicker, or the run is over.
+    /// The owner renewed, another supervisor was faster, or the run is over.
     Lost,
 }
 
 impl Registry {
-    /// Renews our lease and says which live runs are ours; `None` if nobody else has written anything since that was
-    /// last said, so that nobody can have taken one. At rest this is all there is to do, however many there are.
+    /// Renews our lease and returns our live runs; `None` if no other connection has written since they were last
+    /// returned, so no run can have been stolen. At rest this is all the work, whatever the number of runs.
     pub fn renew(
         &mut self,
         instance: InstanceId,
@@ -54,7 +54,7 @@ impl Registry {
                 ])
             })
             .map_err(RegistryError::write)?;
-        // Asked within the transaction: from here on nobody else can write.
+        // Queried inside the transaction: from here on no other connection can write.
         let version = transaction
             .query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0))
             .map_err(RegistryError::read)?;
@@ -66,12 +66,12 @@ impl Registry {
         Ok(owned)
     }
 
-    /// The next renewal says it again: not all of what it said could be heeded.
+    /// The next renewal returns the runs again, because not all of the last result could be used.
     pub fn report_again(&mut self) {
         self.described_version = None;
     }
 
-    /// Which live runs are ours: what can still be known when nothing can be written.
+    /// Our live runs: can still be read when writes fail.
     pub fn owned(&self, instance: InstanceId) -> Result<Vec<RunId>, RegistryError> {
         owned(&self.connection, instance)
     }
@@ -101,7 +101,7 @@ impl Registry {
         Ok(claims)
     }
 
-    /// Makes a run ours, if its owner and that owner's lease are still as they were seen to be.
+    /// Takes over a run, if its owner and that owner's lease are unchanged since they were read.
     pub fn steal(
         &mut self,
         run: &RunRecord,
@@ -149,7 +149,7 @@ impl Registry {
         Ok(theft)
     }
 
-    /// Gives up our lease, for an orderly end.
+    /// Releases our lease on an orderly end.
     pub fn release(&mut self, instance: InstanceId) -> Result<(), RegistryError> {
         self.connection
             .execute("DELETE FROM leases WHERE instance_id = ?", [instance.to_string()])

@@ -1,9 +1,9 @@
-//! Mailboxes. A message is unread, claimed by somebody who is about to read it, read, or removed.
+//! Mailboxes. A message is unread, claimed by a process that is about to deliver it, read, or removed.
 //!
 //! ```text
-//! unread ──claim──▶ claimed ──settle──▶ read ──30 days──▶ forgotten
+//! unread ──claim──▶ claimed ──settle──▶ read ──30 days──▶ deleted
 //!    ▲                 │                  │
-//!    └─ given back, or nobody settled ────┘      any of them ──remove──▶ removed (its id is known for a day)
+//!    └─ released, or the claim expired ───┘     any of them ──remove──▶ removed (its id is kept for a day)
 //! ```
 
 use super::reader::Reader;
@@ -15,17 +15,17 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use std::collections::{BTreeMap, BTreeSet};
 
 const COLUMNS: &str = "id, sender, recipient, subject, body, kind, sent_at_ms, read_at_ms";
-/// How much one answer carries. The first message is always in it.
+/// The most that one response carries. The first message is always in it.
 const PAGE_BYTES: usize = 4 << 20;
 const PAGE_MESSAGES: u32 = 500;
 
-/// What became of a message that was to be sent.
+/// The result of sending a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
     Now,
-    /// By the same call before; as it is since then.
+    /// An earlier call sent it; this is its current state.
     Before(Mail),
-    /// The mailbox holds as much as it can.
+    /// The mailbox is full.
     Full {
         unread: u64,
         bytes: u64,
@@ -34,12 +34,12 @@ pub enum Sent {
     IdTaken,
 }
 
-/// A claim of this time is void. A clock that was set back must not keep one alive.
+/// True for an expired claim. A clock that was set back must not keep a claim alive.
 pub(super) const VOID: &str =
     "(claimed_at_ms IS NULL OR claimed_at_ms <= ?2 - ?3 OR claimed_at_ms > ?2 + ?3)";
 
 impl Registry {
-    /// The same message twice is one.
+    /// Sends a message. The same message twice is stored once.
     pub fn send_mail(&mut self, instance: InstanceId, mail: &Mail) -> Result<Sent, RegistryError> {
         let instance = instance.to_string();
         self.write(|transaction| {
@@ -77,7 +77,7 @@ impl Registry {
         })
     }
 
-    /// Unread mail that nobody else has claimed: what a session left for its successor first, then the oldest.
+    /// Claims unread, unclaimed mail: handoffs first, then the oldest.
     pub fn claim_mail(
         &mut self,
         instance: InstanceId,
@@ -103,7 +103,7 @@ impl Registry {
         })
     }
 
-    /// Those among them that are there, as they are now. Whoever claimed them: they are read, or go back.
+    /// Marks those of the messages that exist as read, or releases them, whatever process claimed them.
     pub fn settle_mail(
         &mut self,
         instance: InstanceId,
@@ -124,7 +124,7 @@ impl Registry {
         })
     }
 
-    /// Those that were there: nobody else was or will be told so.
+    /// Removes messages, and returns those that existed. No other caller gets the same ones.
     pub fn remove_mail(
         &mut self,
         instance: InstanceId,
@@ -140,7 +140,7 @@ impl Registry {
         })
     }
 
-    /// Forgets mail that was read long ago, and that it was there. Answers with whose it was.
+    /// Deletes mail that was read long ago, and expired ids of removed mail. Returns the mailboxes concerned.
     pub fn forget_mail(
         &mut self,
         instance: InstanceId,
@@ -175,7 +175,7 @@ impl Registry {
 }
 
 impl Registry {
-    /// How many unread messages and waiting nudges there are for these names.
+    /// Counts the unread messages and queued nudges for these names.
     pub fn waiting_for(
         &self,
         instance: InstanceId,
@@ -211,7 +211,7 @@ impl Registry {
 }
 
 impl Reader {
-    /// A mailbox, oldest first, from after this message; as much as one answer carries.
+    /// A mailbox, oldest first, after this message; as much as one response carries.
     pub fn mail_of(
         &self,
         instance: InstanceId,
@@ -232,7 +232,7 @@ impl Reader {
         .map_err(RegistryError::read)
     }
 
-    /// The messages with this id, or whose id ends so: at most two, enough to tell one from several.
+    /// The messages with this id or id suffix: at most two, enough to tell one from several.
     pub fn mail_like(&self, instance: InstanceId, end: &str) -> Result<Vec<Mail>, RegistryError> {
         let sql = |is_it: &str| {
             format!(
@@ -249,7 +249,7 @@ impl Reader {
             .map_err(RegistryError::read)
     }
 
-    /// How much waits, for everybody for whom something does.
+    /// Counts what is waiting, for every mailbox that is not empty.
     pub fn waiting(
         &self,
         instance: InstanceId,
@@ -284,7 +284,7 @@ impl Reader {
             .map_err(RegistryError::read)
     }
 
-    /// Everybody who has a mailbox, in which something may be.
+    /// Every name with mail in its mailbox.
     pub fn mailboxes(&self, instance: InstanceId) -> Result<Vec<String>, RegistryError> {
         self.connection()
             .prepare_cached(
@@ -315,7 +315,7 @@ fn known(
         .optional()
 }
 
-/// What was removed has lost its body.
+/// A removed message no longer has its body.
 fn is_same(known: &Known, mail: &Mail) -> bool {
     let Known { mail: before, is_removed } = known;
     before.from == mail.from
@@ -397,7 +397,7 @@ pub(super) fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(index).map(|value| value as u64)
 }
 
-/// A word that is not ours is an error that names it, not a guess.
+/// An unknown word is an error that names it, not a guess.
 pub(super) fn word<T>(
     row: &Row<'_>,
     index: usize,
@@ -405,7 +405,7 @@ pub(super) fn word<T>(
 ) -> rusqlite::Result<T> {
     let text: String = row.get(index)?;
     parse(&text).ok_or_else(|| {
-        let description = format!("{text:?} is no word of ours");
+        let description = format!("{text:?} is not a known word");
         rusqlite::Error::FromSqlConversionFailure(index, Type::Text, description.into())
     })
 }

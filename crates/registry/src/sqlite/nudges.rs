@@ -1,9 +1,9 @@
-//! Texts that wait for a session.
+//! Texts that wait to be typed into a session.
 //!
 //! ```text
 //! queued ──claim──▶ claimed ──settle──▶ delivered | refused | expired
 //!    │ ▲               │
-//!    │ └─ given back, or nobody settled
+//!    │ └─ released, or the claim expired
 //!    └─ its time is over ──▶ expired
 //! ```
 
@@ -16,10 +16,10 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 const COLUMNS: &str =
     "id, sender, recipient, text, priority, sent_at_ms, expires_at_ms, receipt, receipt_at_ms, why";
-const TOO_LATE: &str = "it waited for too long";
+const TOO_LATE: &str = "it waited too long";
 
 impl Registry {
-    /// How many wait for a unit.
+    /// Counts the queued nudges of a unit.
     pub fn queued_nudges(
         &mut self,
         instance: InstanceId,
@@ -37,7 +37,7 @@ impl Registry {
         })
     }
 
-    /// As it is then: queued, or refused because too many wait. One that is refused is not kept.
+    /// Queues a nudge. Returns it as queued, or as refused because too many are waiting; a refused one is not kept.
     pub fn queue_nudge(
         &mut self,
         instance: InstanceId,
@@ -45,7 +45,7 @@ impl Registry {
     ) -> Result<Nudge, RegistryError> {
         let instance = instance.to_string();
         self.write(|transaction| {
-            // The same call twice is one nudge.
+            // The same call twice queues one nudge.
             if let Some(known) = find(transaction, &instance, &nudge.id)? {
                 return Ok(known);
             }
@@ -57,7 +57,7 @@ impl Registry {
                 .query_row([&instance, &nudge.to], |row| number(row, 0))?;
             if waiting >= Nudge::DEPTH as u64 {
                 nudge.receipt = Receipt::Refused;
-                nudge.why = format!("{waiting} wait for {} already; no more than that may", nudge.to);
+                nudge.why = format!("{waiting} nudges wait for {} already, which is the limit", nudge.to);
                 return Ok(nudge);
             }
             transaction
@@ -82,7 +82,7 @@ impl Registry {
         })
     }
 
-    /// The urgent first, then the oldest, that nobody else has claimed.
+    /// Claims unclaimed nudges: urgent ones first, then the oldest.
     pub fn claim_nudges(
         &mut self,
         instance: InstanceId,
@@ -111,7 +111,7 @@ impl Registry {
         })
     }
 
-    /// As it is then. What was settled before stays so; none if there is no such.
+    /// Settles a nudge and returns it. A nudge that was settled before stays unchanged; `None` if it does not exist.
     pub fn settle_nudge(
         &mut self,
         instance: InstanceId,
@@ -132,7 +132,7 @@ impl Registry {
         })
     }
 
-    /// Those whose time is over are expired, and those that were settled long ago are forgotten.
+    /// Expires nudges whose time is over, and deletes those that were settled long ago.
     pub fn forget_nudges(
         &mut self,
         instance: InstanceId,
@@ -165,7 +165,7 @@ impl Registry {
 }
 
 impl Reader {
-    /// The newest that are kept, oldest first; those whose time is over are told so.
+    /// The newest nudges, oldest first. Those whose time is over are shown as expired.
     pub fn nudges(
         &self,
         instance: InstanceId,
@@ -193,7 +193,7 @@ impl Reader {
     }
 }
 
-/// What somebody is just delivering is left to them.
+/// Expires nudges, except those that are being delivered.
 fn expire(
     transaction: &Transaction<'_>,
     instance: &str,

@@ -1,4 +1,4 @@
-//! What the patrol remembers: one document an agent, one for the town, and apart from these what was said and ordered.
+//! The patrol's state: one document per agent, one for all agents, and separate ones for reports and orders.
 
 use super::reader::Reader;
 use super::writer::Registry;
@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Whether orders were still those that their giver had seen.
+/// Whether the orders were still those that the caller had read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ordered {
     Yes,
@@ -23,7 +23,7 @@ const SAVE: &str = "INSERT INTO patrol (instance_id, kind, name, document) VALUE
      ON CONFLICT (instance_id, kind, name) DO UPDATE SET document = excluded.document";
 
 impl Registry {
-    /// Agents that are no longer in it are forgotten.
+    /// Saves the state. Agents that are missing in it are deleted.
     pub fn save_patrol(
         &mut self,
         instance: InstanceId,
@@ -43,7 +43,7 @@ impl Registry {
         })
     }
 
-    /// Who says nothing any more is forgotten.
+    /// Saves a report. An empty report is deleted.
     pub fn report_agent(
         &mut self,
         instance: InstanceId,
@@ -63,14 +63,14 @@ impl Registry {
         })
     }
 
-    /// Replaces the orders, if they are still these.
+    /// Replaces the orders, if they are unchanged.
     pub fn order_patrol(
         &mut self,
         instance: InstanceId,
         seen: &PatrolOrders,
         now: &PatrolOrders,
     ) -> Result<Ordered, RegistryError> {
-        // There is one writer in this process, and other processes have other instances.
+        // This process has one writer, and other processes have other instances.
         let orders: PatrolOrders =
             document(&self.connection, instance, ORDERS)?.unwrap_or_default();
         if orders != *seen {
@@ -85,7 +85,7 @@ impl Registry {
 }
 
 impl Registry {
-    /// What an agent said of itself.
+    /// The last report about an agent.
     pub fn said_of(
         &self,
         instance: InstanceId,
@@ -106,7 +106,7 @@ impl Registry {
 }
 
 impl Reader {
-    /// A document that cannot be read is an error: what a person ordered is not guessed.
+    /// A document that cannot be read is an error: a person's orders must not be guessed.
     pub fn patrol(&self, instance: InstanceId) -> Result<PatrolMemory, RegistryError> {
         let connection = self.connection();
         Ok(PatrolMemory {
@@ -118,14 +118,14 @@ impl Reader {
     }
 }
 
-/// They are of our own types, which can always be written.
+/// Our own types can always be serialized.
 fn text(document: &impl Serialize) -> String {
     serde_json::to_string(document).unwrap_or_default()
 }
 
 fn parsed<T: DeserializeOwned>(text: String) -> Result<T, RegistryError> {
     serde_json::from_str(&text)
-        .map_err(|_| RegistryError::Value { what: "the patrol's memory", value: text })
+        .map_err(|_| RegistryError::Value { what: "the patrol's state", value: text })
 }
 
 fn document<T: DeserializeOwned>(

@@ -30,7 +30,7 @@ pub(super) fn remove(
 }
 
 impl Registry {
-    /// Every pool of this instance. One that cannot be read limits nobody.
+    /// All pools of this instance. A pool that cannot be read imposes no limit.
     pub fn pools(&self, instance: InstanceId) -> Result<Vec<PoolSpec>, RegistryError> {
         let mut statement = self
             .connection

@@ -1,5 +1,5 @@
-//! Keeping the journal within its bounds, a slice at a time, on a connection of its own. Each slice is one short
-//! transaction, so the writer never waits long; every row is found by an index.
+//! Keeps the journal within its bounds, a slice at a time, on a connection of its own. Each slice is one short
+//! transaction, so that the writer never waits long. Every row is found by an index.
 
 use super::schema;
 use crate::error::RegistryError;
@@ -13,27 +13,27 @@ use std::path::Path;
 pub struct JournalBounds {
     pub rows: u64,
     pub bytes: u64,
-    /// Of one unit, of one run without a unit, or of the daemon itself.
+    /// For one unit, one run without a unit, or the daemon itself.
     pub story_rows: u64,
     pub story_bytes: u64,
-    /// Entries of no run that are older go. Those of a run go with the run.
+    /// Older entries without a run are removed. Entries of a run are removed with the run.
     pub oldest_ms: u64,
 }
 
-/// What a slice did.
+/// The work of one slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pruned {
-    /// So many entries are gone; there may be more.
+    /// The number of removed entries; there may be more.
     Entries(u64),
-    /// So many pages were given back to the file system; there may be more.
+    /// The number of pages returned to the file system; there may be more.
     Pages(u64),
-    /// Nothing is left to do.
+    /// No work is left.
     Nothing,
 }
 
-/// Free pages that are kept for what comes next.
+/// Free pages that are kept for new entries.
 const FREE_KEPT: i64 = 256;
-/// Pages given back at once.
+/// Pages returned at once.
 const PAGES_AT_ONCE: i64 = 64;
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Pruner {
     pub fn open(path: &Path) -> Result<Self, RegistryError> {
         let connection = schema::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.busy_timeout(std::time::Duration::from_secs(1)).map_err(RegistryError::write)?;
-        // It takes the checkpoints on itself while it works: they wait for the disk, and the writer should not.
+        // While this connection works it makes the checkpoints: they wait for the disk, and the writer should not.
         connection
             .execute_batch(
                 "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1000; \
@@ -55,7 +55,7 @@ impl Pruner {
         Ok(Self { connection })
     }
 
-    /// Removes up to `most` entries that are beyond the bounds, or gives free pages back.
+    /// Removes up to `most` entries beyond the bounds, or returns free pages.
     pub fn slice(&mut self, bounds: &JournalBounds, most: u64) -> Result<Pruned, RegistryError> {
         let rows = self.remove(bounds, most).map_err(RegistryError::write)?;
         if rows > 0 {
@@ -65,7 +65,7 @@ impl Pruner {
         Ok(if pages > 0 { Pruned::Pages(pages) } else { Pruned::Nothing })
     }
 
-    /// What is in the write-ahead log goes into the file, which only then becomes smaller. Nobody waits for it.
+    /// Moves the write-ahead log into the file, which can only then shrink. No other connection waits for it.
     pub fn finish(&self) -> Result<(), RegistryError> {
         self.connection
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
@@ -102,7 +102,7 @@ impl Pruner {
             return Ok(0);
         }
         let pages = excess.min(PAGES_AT_ONCE);
-        // A step gives back one page.
+        // Each step returns one page.
         let mut statement =
             self.connection.prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
         let mut rows = statement.query([])?;
@@ -111,7 +111,7 @@ impl Pruner {
     }
 }
 
-/// Of runs whose records are gone.
+/// Entries of runs whose records are deleted.
 fn remove_forgotten(transaction: &Transaction<'_>, most: u64) -> rusqlite::Result<u64> {
     let mut gone = 0;
     while gone < most {
@@ -146,14 +146,14 @@ fn remove_old(transaction: &Transaction<'_>, oldest_ms: u64, most: u64) -> rusql
     Ok(removed as u64)
 }
 
-/// By how much a story is too large.
+/// By how much a story exceeds its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Excess {
     Rows(u64),
     Bytes(u64),
 }
 
-/// The story that has to give way: one beyond its own bound, else the largest, if all together are too large.
+/// The story to shrink: one beyond its own bound, else the largest if all together exceed theirs.
 fn largest_excess(
     transaction: &Transaction<'_>,
     bounds: &JournalBounds,
@@ -206,7 +206,7 @@ fn remove_oldest(
     Ok(removed as u64)
 }
 
-/// How many of the oldest entries of a story are as large as this together.
+/// How many of the oldest entries of a story have this size together.
 fn rows_of(
     transaction: &Transaction<'_>,
     story: &str,

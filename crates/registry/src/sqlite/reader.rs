@@ -1,4 +1,4 @@
-//! Questions, on a connection of their own: they never hold up the writer.
+//! Queries on a connection of their own, so that they never block the writer.
 
 use super::rows::{FROM_RUNS, RUN_COLUMNS, read_run};
 use super::schema;
@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Which ended runs are wanted.
+/// Which ended runs to read.
 #[derive(Clone, Copy, Debug)]
 pub struct RunQuery {
     pub newest: Option<u64>,
@@ -32,7 +32,7 @@ impl Reader {
         Ok(Self { connection })
     }
 
-    /// Opens it as a supervisor would, with the same refusals, and changes nothing.
+    /// Opens the file with the same checks as a supervisor, without changing it.
     pub fn inspect(path: &Path) -> Result<Self, RegistryError> {
         let connection = schema::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         schema::recognise(&connection, path)?;
@@ -40,7 +40,7 @@ impl Reader {
         Self::open(path)
     }
 
-    /// Ended runs, the newest first.
+    /// Ended runs, newest first.
     pub fn ended(&self, query: RunQuery) -> Result<Vec<RunRecord>, RegistryError> {
         let most = query.newest.map_or(-1, |newest| newest as i64);
         select(
@@ -57,7 +57,7 @@ impl Reader {
         live(&self.connection)
     }
 
-    /// Runs of this boot that are over, and of which something was left.
+    /// Ended runs of this boot with surviving processes.
     pub fn unkillable(&self, boot_id: &str) -> Result<Vec<RunRecord>, RegistryError> {
         super::units::unkillable(&self.connection, boot_id)
     }
@@ -66,10 +66,11 @@ impl Reader {
         run(&self.connection, id)
     }
 
-    /// How many digits of a run's id are needed. Fewer match by chance, and a mistyped unit name would reach another run.
+    /// The minimum number of digits of a run id. Shorter parts match by chance, and a mistyped unit name would reach
+    /// another run.
     pub const PART_LEAST: usize = 4;
 
-    /// The runs whose id begins or ends with this, at most two: enough to tell one from several. A part that is shorter
+    /// The runs whose id begins or ends with this part, at most two: enough to tell one from several. A part shorter
     /// than `PART_LEAST` matches none.
     pub fn matching(&self, part: &str) -> Result<Vec<RunRecord>, RegistryError> {
         let digits = part.chars().filter(char::is_ascii_hexdigit).count();
@@ -87,7 +88,7 @@ impl Reader {
         )
     }
 
-    /// Every counter there is, also those at 0.
+    /// All counters, including those at 0.
     pub fn counters(&self) -> Result<Vec<Sample>, RegistryError> {
         let mut statement = self
             .connection
@@ -114,7 +115,7 @@ impl Reader {
             .collect())
     }
 
-    /// The kernel of `doctor`'s question: is the file sound?
+    /// Integrity check for `doctor`.
     pub fn check(&self) -> Result<(), String> {
         let answer: String = self
             .connection

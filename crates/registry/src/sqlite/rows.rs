@@ -1,4 +1,4 @@
-//! Records and entries to rows and back.
+//! Converts records and entries to rows and back.
 
 use crate::error::RegistryError;
 use ostler_model::{
@@ -46,7 +46,7 @@ pub(super) fn save_run(
     statement: &mut rusqlite::CachedStatement<'_>,
     run: &RunRecord,
 ) -> rusqlite::Result<usize> {
-    // It holds numbers, words and paths: it can always be written.
+    // It contains numbers, words and paths: serialization cannot fail.
     let enforced = run.enforced.as_ref().and_then(|held| serde_json::to_string(held).ok());
     let escaped = Some(&run.escaped).filter(|escaped| !escaped.is_empty());
     let escaped = escaped.and_then(|escaped| serde_json::to_string(escaped).ok());
@@ -103,7 +103,7 @@ pub(super) fn save_run(
     })
 }
 
-/// A row whose words are not ours is an error that names the word, not a guess.
+/// A row with an unknown word is an error that names the word, not a guess.
 pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
     let text = |index: usize| row.get::<_, String>(index).map_err(RegistryError::read);
     let optional_text =
@@ -117,7 +117,7 @@ pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
             .map_err(RegistryError::read)
     };
     let small = |index: usize| row.get::<_, Option<i32>>(index).map_err(RegistryError::read);
-    let state = word(text(9)?, "a run's state", RunState::parse)?;
+    let state = word(text(9)?, "a run state", RunState::parse)?;
     Ok(RunRecord {
         run_id: run_id(text(0)?)?,
         session_id: text(1)?,
@@ -139,12 +139,12 @@ pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
             .transpose()?,
         exit_code: small(16)?,
         exit_signal: small(17)?,
-        extinct: word(text(18)?, "an extinction", Extinct::parse)?,
+        extinct: word(text(18)?, "an extinct value", Extinct::parse)?,
         scope_key: optional_text(19)?,
         command: text(20)?,
         error: optional_text(21)?,
         spawn_error_kind: optional_text(22)?
-            .map(|text| word(text, "a kind of spawn error", SpawnErrorKind::parse))
+            .map(|text| word(text, "a spawn error kind", SpawnErrorKind::parse))
             .transpose()?,
         started_at_ms: optional(23)?,
         ended_at_ms: optional(24)?,
@@ -156,17 +156,17 @@ pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
         started_mono_ms: optional(29)?,
         output_bytes: number(30)?,
         process_unique: optional(31)?,
-        enforced: document(optional_text(33)?, "a run's limits")?,
+        enforced: document(optional_text(33)?, "run limits")?,
         out_of_memory: row.get(34).map_err(RegistryError::read)?,
         memory_kills: number(35)?,
-        escaped: document(optional_text(36)?, "what escaped from a run")?.unwrap_or_default(),
+        escaped: document(optional_text(36)?, "escaped processes")?.unwrap_or_default(),
         strict: row.get(37).map_err(RegistryError::read)?,
         parent: optional_text(38)?.map(run_id).transpose()?,
         keep: row.get(39).map_err(RegistryError::read)?,
-        client: document(optional_text(40)?, "a run's client")?,
+        client: document(optional_text(40)?, "a run client")?,
         pool: optional_text(41)?,
         ticket: optional(42)?,
-        reaper: document(optional_text(43)?, "a run's reaper")?,
+        reaper: document(optional_text(43)?, "a run reaper")?,
         cancel_reason: optional_text(44)?,
         survivors: document(optional_text(45)?, "what a run left alive")?.unwrap_or_default(),
         why: None,
@@ -182,7 +182,7 @@ pub(super) fn read_entry(row: &Row<'_>) -> Result<Entry, RegistryError> {
         at_ms: row.get::<_, i64>(1).map_err(RegistryError::read)? as u64,
         who: serde_json::from_str(&who)
             .map_err(|_| RegistryError::Value { what: "an actor", value: who.clone() })?,
-        what: word(text(3)?, "what happened", What::parse)?,
+        what: word(text(3)?, "an entry kind", What::parse)?,
         run_id: row
             .get::<_, Option<String>>(4)
             .map_err(RegistryError::read)?

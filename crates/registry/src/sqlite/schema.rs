@@ -1,10 +1,10 @@
-//! Opening the file, and bringing an older one up to date.
+//! Opens the file and migrates an older one.
 
 use crate::error::RegistryError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::Path;
 
-/// Applied in order, each in its own transaction. Append only: a version that shipped is never edited.
+/// Applied in order, each in its own transaction. Append only: a migration that shipped is never changed.
 const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0001_runs.sql"),
     include_str!("../../migrations/0002_units.sql"),
@@ -20,7 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0012_survivors.sql"),
 ];
 
-/// "ostl", so that a registry can be told from any other SQLite file.
+/// "ostl": tells a registry from other SQLite files.
 const APPLICATION_ID: i64 = 0x6f73_746c;
 
 pub(super) fn open(path: &Path, flags: OpenFlags) -> Result<Connection, RegistryError> {
@@ -31,7 +31,7 @@ pub(super) fn open(path: &Path, flags: OpenFlags) -> Result<Connection, Registry
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), RegistryError> {
     recognise(connection, path)?;
     let opening = |source| opening(path, source);
-    // First, and once: a file that has a page already does not take it any more, and it is a write each time.
+    // Only possible before the file has pages. The check avoids a write on every start.
     if pragma(connection, "page_count").map_err(opening)? == 0 {
         connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL;").map_err(opening)?;
     }
@@ -46,10 +46,11 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Re
     Ok(())
 }
 
-/// The most that is rewritten for it at a start. A larger file waits until the journal's bounds have made it smaller.
+/// The largest file that is rewritten at a start. A larger one waits until the journal's bounds have shrunk it.
 const REWRITTEN_MOST: i64 = 64 << 20;
 
-/// A file of an earlier version cannot give pages back. It is rewritten once; if that fails, it only stays as large as it is.
+/// A file of an earlier version cannot return pages to the file system, so it is rewritten once. If that fails, the
+/// file keeps its size.
 fn make_shrinkable(connection: &Connection) {
     let size = || -> rusqlite::Result<i64> {
         let used = pragma(connection, "page_count")? - pragma(connection, "freelist_count")?;
@@ -62,7 +63,7 @@ fn make_shrinkable(connection: &Connection) {
     }
 }
 
-/// Whether it is a registry that this version can use.
+/// Checks that it is a registry of a supported version.
 pub(super) fn recognise(connection: &Connection, path: &Path) -> Result<(), RegistryError> {
     let opening = |source| opening(path, source);
     connection.busy_timeout(std::time::Duration::from_secs(10)).map_err(opening)?;
@@ -97,7 +98,7 @@ fn opening(path: &Path, source: rusqlite::Error) -> RegistryError {
 fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     for (index, migration) in MIGRATIONS.iter().enumerate() {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Looked at again inside the lock: another supervisor may have been here first.
+        // Checked again under the lock: another supervisor may have migrated it.
         if pragma(&transaction, "user_version")? <= index as i64 {
             transaction.execute_batch(migration)?;
             transaction.pragma_update(None, "user_version", index as i64 + 1)?;
@@ -117,13 +118,13 @@ mod tests {
     use super::*;
     use crate::{EntryQuery, Reader, SliceMost};
 
-    /// A file of the version before: its entries keep their units, it is counted, and it can give pages back.
+    /// A file of the previous version: its entries keep their units, they are counted, and the file can return pages.
     #[test]
     fn a_file_of_an_earlier_version_is_brought_up_to_date() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("registry.db");
         let counts = |migration: &&str| migration.contains("CREATE TABLE stories");
-        let before = MIGRATIONS.iter().position(counts).expect("a migration that counts");
+        let before = MIGRATIONS.iter().position(counts).expect("the migration with the counts");
         let old = Connection::open(&path).expect("a file");
         for migration in &MIGRATIONS[..before] {
             old.execute_batch(migration).expect("migrated");

@@ -1,4 +1,4 @@
-//! Sessions of agents, by unit.
+//! The conversation ids of agents, by unit.
 
 use super::Registry;
 use crate::error::RegistryError;
@@ -7,7 +7,7 @@ use rusqlite::params;
 use std::collections::HashMap;
 
 impl Registry {
-    /// `None` forgets it.
+    /// Saves an id; `None` deletes it.
     pub fn keep_session(
         &mut self,
         instance: InstanceId,
@@ -63,7 +63,7 @@ impl Registry {
             .map_err(RegistryError::read)
     }
 
-    /// Those of units that are no longer declared, learned before this moment.
+    /// Deletes the ids of units that are not declared, recorded before this time.
     pub fn forget_sessions(
         &mut self,
         instance: InstanceId,

@@ -28,7 +28,7 @@ pub(super) fn remove(
 }
 
 impl Registry {
-    /// Every unit of this instance. One that cannot be read is left alone, and told.
+    /// All units of this instance. One that cannot be read is left unchanged and reported.
     pub fn units(&self, instance: InstanceId) -> Result<Vec<UnitRecord>, RegistryError> {
         let mut statement = self
             .connection
@@ -70,7 +70,7 @@ pub(super) fn runs_of(
     )
 }
 
-/// The few that could not be ended are found without an index: this is asked once in a supervisor's life.
+/// Processes that could not be ended are rare, so there is no index: the query runs once per supervisor.
 pub(super) fn unkillable(
     connection: &Connection,
     boot_id: &str,

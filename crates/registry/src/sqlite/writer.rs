@@ -1,4 +1,4 @@
-//! The one writer of this process: a turn's changes in one transaction.
+//! The single writer of this process: all changes of a turn in one transaction.
 
 use super::rows::{SAVE_RUN, save_run};
 use super::{pools, reader, schema, units};
@@ -8,15 +8,15 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Everything a turn of the dispatcher wants to be durable.
+/// Everything that one turn of the dispatcher makes durable.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub runs: Vec<RunRecord>,
     pub entries: Vec<Entry>,
     pub counts: Vec<(Counter, u64)>,
-    /// By name; `None` is one that is no longer declared.
+    /// By name; `None` removes a unit.
     pub units: BTreeMap<String, Option<Box<UnitRecord>>>,
-    /// By name; `None` is one that nobody names any more.
+    /// By name; `None` removes a pool.
     pub pools: BTreeMap<String, Option<Box<PoolSpec>>>,
 }
 
@@ -29,7 +29,7 @@ impl Batch {
             && self.pools.is_empty()
     }
 
-    /// Only the last word on each run is written.
+    /// Only the last state of each run is written.
     pub fn save(&mut self, run: RunRecord) {
         match self.runs.iter_mut().rev().find(|known| known.run_id == run.run_id) {
             Some(known) => *known = run,
@@ -43,7 +43,7 @@ impl Batch {
     }
 }
 
-/// Where in a commit we are, for those who test what a crash there leaves behind.
+/// A point within a commit, for tests that crash there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitPoint {
     BeforeCommit,
@@ -54,7 +54,7 @@ pub struct Registry {
     pub(super) connection: Connection,
     path: PathBuf,
     hook: Option<Box<dyn FnMut(CommitPoint) + Send>>,
-    /// The state of the file, as far as others write it, for which it was said which runs are ours.
+    /// The data version for which our live runs were last returned.
     pub(super) described_version: Option<i64>,
 }
 
@@ -73,7 +73,7 @@ impl Registry {
         Ok(Self { connection, path: path.to_owned(), hook: None, described_version: None })
     }
 
-    /// Calls this at both sides of every commit.
+    /// The hook is called before and after every commit.
     pub fn on_commit(&mut self, hook: Box<dyn FnMut(CommitPoint) + Send>) {
         self.hook = Some(hook);
     }
@@ -82,12 +82,12 @@ impl Registry {
         &self.path
     }
 
-    /// What was read for the work that is over need not stay in memory.
+    /// Releases memory that only finished work needed.
     pub fn rest(&self) {
         let _ = self.connection.execute_batch("PRAGMA shrink_memory");
     }
 
-    /// All of it or nothing. The entries get their numbers.
+    /// All or nothing. Assigns the numbers of the entries.
     pub fn commit(&mut self, instance: InstanceId, batch: &mut Batch) -> Result<(), RegistryError> {
         self.at(CommitPoint::BeforeCommit);
         let transaction = self
@@ -153,19 +153,19 @@ impl Registry {
         Ok(())
     }
 
-    /// Every run that is not over, whoever owns it.
+    /// All live runs, of any owner.
     pub fn live(&self) -> Result<Vec<RunRecord>, RegistryError> {
         reader::live(&self.connection)
     }
 
-    /// The number of the last entry, whoever made it.
+    /// The number of the last entry of any instance.
     pub fn last_seq(&self) -> Result<i64, RegistryError> {
         self.connection
             .query_row("SELECT coalesce(max(seq), 0) FROM entries", [], |row| row.get(0))
             .map_err(RegistryError::read)
     }
 
-    /// The ids of all runs there are.
+    /// The ids of all runs.
     pub fn known(&self) -> Result<HashSet<RunId>, RegistryError> {
         let mut statement = self
             .connection
@@ -183,7 +183,7 @@ impl Registry {
         reader::run(&self.connection, id)
     }
 
-    /// One transaction: when this returns well, what was done in it is durable.
+    /// One transaction: if it returns `Ok`, the changes are durable.
     pub(super) fn write<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -199,7 +199,7 @@ impl Registry {
         Ok(done)
     }
 
-    /// Runs of this instance and boot that are over, and of which something was left.
+    /// Ended runs of this instance and boot with surviving processes.
     pub fn unkillable(
         &self,
         instance: InstanceId,
@@ -222,11 +222,11 @@ impl Registry {
     }
 }
 
-/// The most that one entry may say, and have as evidence.
+/// The longest reason and the largest evidence of one entry.
 const WHY_MOST: usize = 64 << 10;
 const EVIDENCE_MOST: usize = 256 << 10;
 
-/// What a program wrote may be in an entry: it is cut, so that no single entry is larger than a reader can hold.
+/// An entry may contain program output. It is cut, so that no entry is larger than a reader can hold.
 fn shorten(entry: &mut Entry) {
     if entry.why.len() > WHY_MOST {
         entry.why.truncate(entry.why.floor_char_boundary(WHY_MOST));

@@ -1,5 +1,5 @@
-//! After the end: how it ended, the last of its output, and the session closed. Sessions are closed by their number, which
-//! a server gives only once.
+//! After the program's end: collects the exit status and the last output, and closes the session. Sessions are closed
+//! by their id, which a server never reuses.
 
 use super::End;
 use super::make::OwnSession;
@@ -9,13 +9,13 @@ use crate::list::list;
 use ostler_model::TmuxOrder;
 use ostler_os::{Ending, Process};
 
-/// What became of the pane while its process lives.
+/// The state of the pane while its process is alive.
 pub(crate) enum Taken {
-    /// The pane is no more.
+    /// The pane does not exist any more.
     Gone,
-    /// Its output goes to somebody else.
+    /// Its output goes to another process.
     Pipe,
-    /// It goes nowhere.
+    /// Its output goes nowhere.
     Nothing,
     Unknown,
 }
@@ -44,8 +44,8 @@ pub(crate) fn taken(server: &Server, made: &OwnSession) -> Taken {
     }
 }
 
-/// The program has ended, and the seat told how. If the pane is no more, that was somebody else's doing, whatever the program
-/// made of it.
+/// Handles the end of the program, which the pane process reported. If the pane does not exist any more, another
+/// process closed it, whatever the exit status is.
 pub(crate) fn ended(
     server: &Server,
     order: &TmuxOrder,
@@ -56,7 +56,7 @@ pub(crate) fn ended(
     let known = ending.or_else(|| sitting.process.ending());
     let is_gone = match list(server) {
         Ok(listing) => !listing.panes.iter().any(|pane| pane.pane_id == made.pane_id),
-        // The pane stays until it is released below, so a server that has ended was ended by someone else.
+        // The pane stays until `release` below. So if the server has ended, another process ended it.
         Err(TmuxError::NoServer { .. }) => true,
         Err(_) => made.server.as_ref().is_some_and(Process::has_ended),
     };
@@ -72,33 +72,33 @@ pub(crate) fn ended(
     output.finish();
     match known {
         Some(ending) => End::Ended(ending),
-        None => End::Taken("how it ended is not known: what waited for it was killed".to_owned()),
+        None => End::Taken("exit status unknown: its pane process was killed".to_owned()),
     }
 }
 
-/// Its session went, or its server did.
+/// Why the pane is gone: the session was closed, or the server ended.
 pub(crate) fn describe_taken(order: &TmuxOrder, made: &OwnSession) -> String {
     let has_ended = |server: &Process| server.wait_gone(Some(SERVER_MS)).unwrap_or(false);
-    // One that ends does not listen any more, and takes its time for the rest.
+    // A server that is ending does not listen any more, and takes some time to exit.
     let is_absent = Server::at(&order.spec.socket).is_absent();
     if is_absent || made.server.as_ref().is_some_and(has_ended) {
         return format!("the tmux server at {} ended, and its session with it", order.spec.socket);
     }
-    format!("its session {:?} was closed by somebody else", order.spec.session)
+    format!("another process closed its session {:?}", order.spec.session)
 }
 
-/// A server that ends closes its panes first.
+/// A server that is ending closes its panes first.
 const SERVER_MS: u64 = 200;
 
 pub(crate) fn close(server: &Server, made: &OwnSession) {
     close_id(server, &made.session_id);
 }
 
-/// With every pane that somebody else has opened in it: it is ours.
+/// Closes the session with all its panes, including those that others opened in it.
 pub(crate) fn close_id(server: &Server, session_id: &str) {
     match server.ask(&["kill-session", "-t", session_id]) {
-        // Gone already is gone.
+        // A session that is gone is no error.
         Ok(_) | Err(TmuxError::NoServer { .. } | TmuxError::Refused { .. }) => {}
-        Err(error) => super::notify(&format!("its session could not be closed: {error}")),
+        Err(error) => super::notify(&format!("cannot close its session: {error}")),
     }
 }

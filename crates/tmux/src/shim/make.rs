@@ -1,4 +1,4 @@
-//! The session: whose the name is, what an earlier shim left, and a new one.
+//! Creates the session: checks the name, removes what an earlier shim left, and creates a new one.
 
 use super::close::close_id;
 use super::{End, end_tree, failed, pane_protocol, sd_notify::ShimNotify};
@@ -9,19 +9,19 @@ use ostler_os::{Process, StopListener, fingerprint_of};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A session that is ours.
+/// A session that this shim created.
 #[derive(Debug)]
 pub(crate) struct OwnSession {
     pub(crate) session_id: String,
     pub(crate) pane_id: String,
     pub(crate) pane_pid: i32,
     pub(crate) server_pid: i32,
-    /// Ends with the server.
+    /// A handle of the server process, which ends with the server.
     pub(crate) server: Option<Process>,
 }
 
-/// Sees to it that the name is free. A session is ours by its marks, never by its name; one that has the name and not the
-/// marks is somebody's, and is left alone.
+/// Makes the name free. Ostler identifies its sessions by their options, never by name. A session with the name but
+/// without the options is foreign and is not touched.
 pub(crate) fn clear(server: &Server, order: &TmuxOrder, stop: &StopListener) -> Result<(), End> {
     let is_left = |pane: &&Pane| pane.is_marked_for(&order.home, &order.unit);
     let listing = list(server).map_err(|error| failed(order, &error))?;
@@ -43,7 +43,7 @@ pub(crate) fn clear(server: &Server, order: &TmuxOrder, stop: &StopListener) -> 
     if left.is_empty() {
         return Ok(());
     }
-    // While its tree was being ended it may have become somebody else's: only what is still as it was is closed.
+    // While its processes were being ended, the session may have been taken over: only an unchanged session is closed.
     let again = list(server).map_err(|error| failed(order, &error))?;
     let is_same = |pane: &&Pane| {
         left.iter().any(|old| {
@@ -65,7 +65,7 @@ pub(crate) fn clear(server: &Server, order: &TmuxOrder, stop: &StopListener) -> 
     match after.panes.iter().find(|pane| pane.session == order.spec.session) {
         None => Ok(()),
         Some(pane) if is_left(&pane) => Err(End::Failed(format!(
-            "the session {:?} of an earlier run came back to life while it was being closed",
+            "the session {:?} of an earlier run reappeared while it was being closed",
             pane.session
         ))),
         Some(pane) => Err(End::Refused(describe_stranger(order, pane))),
@@ -74,30 +74,30 @@ pub(crate) fn clear(server: &Server, order: &TmuxOrder, stop: &StopListener) -> 
 
 fn describe_stranger(order: &TmuxOrder, pane: &Pane) -> String {
     let run_of_pid = match (pane.home.as_str(), pane.unit.as_str()) {
-        ("", _) | (_, "") => "it was not made by this daemon".to_owned(),
-        (home, unit) if home == order.home => format!("it is unit {unit:?}'s"),
-        (_, unit) => format!("it is unit {unit:?}'s of another daemon"),
+        ("", _) | (_, "") => "was not made by this daemon".to_owned(),
+        (home, unit) if home == order.home => format!("belongs to unit {unit:?}"),
+        (_, unit) => format!("belongs to unit {unit:?} of another daemon"),
     };
     format!(
-        "a session {:?} is there already, and {run_of_pid}: close or rename it, or give the unit another name with session = \"…\"",
+        "a session {:?} exists already and {run_of_pid}; close or rename it, or set another name with session = \"…\"",
         order.spec.session
     )
 }
 
-/// Makes it, with its marks in the same breath: there is no moment in which it is there and not ours.
+/// Creates the session and sets its options in the same command, so that it never exists without them.
 pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<OwnSession, End> {
     let program = ostler_os::own_executable()
-        .map_err(|error| End::Failed(format!("our own program is not found: {error}")))?;
+        .map_err(|error| End::Failed(format!("cannot find the ostler executable: {error}")))?;
     let name = &order.spec.session;
     let exact = format!("={name}:");
     let (columns, rows) = (order.spec.size.columns.to_string(), order.spec.size.rows.to_string());
-    // Somebody else is to start it, to whom another program is "self".
+    // tmux executes it, and `/proc/self` would name another process there.
     let program = match program.strip_prefix("/proc/self") {
         Ok(held) => Path::new("/proc").join(std::process::id().to_string()).join(held),
         Err(_) => program,
     };
     let program = program.to_string_lossy().into_owned();
-    // tmux reads what follows a # as a question, even as a command that it runs.
+    // tmux expands `#`, even to the output of a command.
     let cwd = order.cwd.replace('#', "##");
     let pane_slot = pane_protocol::place(order);
     let mut words: Vec<&str> = vec!["new-session", "-d", "-P", "-F", PRINTED, "-s", name];
@@ -117,9 +117,9 @@ pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<OwnSession, End
     for (mark, value) in marks {
         words.extend([";", "set-option", "-t", &exact, mark, value]);
     }
-    // Nobody looks at it yet, and that is no reason to end.
+    // The session must not end because no client is attached.
     words.extend([";", "set-option", "-t", &exact, "destroy-unattached", "off"]);
-    // What `up` did so that an empty server waits for us.
+    // Restores the setting that `up` changed so that an empty server waits for this session.
     words.extend([";", "if-shell", "-F", "#{@ostler-waits}", AGAIN_EMPTY]);
     let printed = match server.ask_in_part(&words, &[]) {
         Ok(printed) => printed,
@@ -130,10 +130,10 @@ pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<OwnSession, End
         (Some(made), None) => Ok(made),
         (Some(made), Some(complaint)) => {
             close_id(server, &made.session_id);
-            Err(End::Failed(format!("its session could not be marked: {complaint}")))
+            Err(End::Failed(format!("cannot set the options of its session: {complaint}")))
         }
         (None, Some(complaint)) if complaint.contains("unknown option") => {
-            Err(End::Refused(format!("{complaint}: this tmux is too old, 3.2 or newer is needed")))
+            Err(End::Refused(format!("{complaint}: tmux is too old; ostler needs 3.2 or newer")))
         }
         (None, Some(complaint)) => Err(failed(order, &TmuxError::Refused { complaint })),
         (None, None) => Err(failed(

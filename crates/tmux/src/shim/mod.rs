@@ -1,17 +1,17 @@
-//! The shim's life.
+//! The shim: the process of a run that keeps a tmux session.
 //!
 //! ```text
-//!   who has the name? ──► make the session ──► hand the seat over ──► wait ──► it ended ──► close the session,
-//!      │ a stranger              │                    │                 │                    end as it did
-//!      ▼                         │ left by a shim     │ it cannot be    │ told to end
-//!   refused                      ▼ before us          ▼ executed        ▼
-//!                        its tree is ended,        refused         its tree is asked to end,
-//!                        then its session                          has its grace, is killed
+//!   is the name free? ──► create the session ──► start the program ──► wait ──► it ended ──► close the session,
+//!      │ foreign session     │                       │                   │                   exit with its status
+//!      ▼                     │ left by an            │ it cannot be      │ stop requested
+//!   refused                  ▼ earlier shim          ▼ executed          ▼
+//!                        kill its processes,      refused         send the stop signal to its processes,
+//!                        close its session                        wait for the grace period, kill
 //! ```
 //!
-//! While it waits nothing wakes it but output and the kernel: the seat tells that the program ended, the server ended, the
-//! pane's output came to an end (then somebody closed the pane), or a signal. If the shim is killed, the session goes on until its supervisor
-//! ends what is in it; the next shim of the unit, or `sweep`, closes it.
+//! While the shim waits, only output, signals and the kernel wake it: the pane process reports that the program ended,
+//! the server ended, or the pane's output ended (then another process closed the pane). If the shim is killed, the
+//! session goes on until its supervisor ends the processes in it. The unit's next shim, or `sweep`, closes the session.
 
 mod close;
 mod make;
@@ -31,27 +31,27 @@ use ostler_os::{Ending, Interest, Poller, Process, ProcessTree, Ready, Signal, S
 use pane_protocol::PaneSession;
 use sd_notify::ShimNotify;
 
-/// The same again would fail again.
+/// Exit code: a retry would fail again.
 const CONFIG: i32 = 78;
-/// It may well be otherwise the next time, but not at once: 75 would be a wish to be started again without a wait.
+/// Exit code: a retry may succeed, but not at once. 75 would ask for a restart without a wait.
 const UNAVAILABLE: i32 = 69;
 const GONE: i32 = 1;
-/// As a shell has it for what could not be executed.
+/// The exit code a shell uses for a program that cannot be executed.
 const NOT_EXECUTED: i32 = 126;
 
-/// How it ended.
+/// How the session ended.
 #[derive(Debug)]
 pub(crate) enum End {
     Ended(Ending),
-    /// It cannot be made as it is declared.
+    /// The session cannot be created with these settings.
     Refused(String),
-    /// Its program could not be executed.
+    /// The program could not be executed.
     NotExecuted(String),
-    /// It could not be made just now.
+    /// The session could not be created this time.
     Failed(String),
-    /// Somebody else ended its session or its server.
+    /// Another process ended the session or its server.
     Taken(String),
-    /// We were told to end before there was anything to end.
+    /// The shim was stopped before the program started.
     Asked,
 }
 
@@ -66,19 +66,19 @@ pub fn is_meant() -> bool {
     std::env::var_os(TmuxOrder::VARIABLE).is_some()
 }
 
-/// Keeps the session that the environment describes. Returns the exit code to end with; where its program was ended by a
-/// signal, this process is ended by the same.
+/// Keeps the session that the environment describes. Returns the exit code. If a signal killed the program, this
+/// process ends by the same signal.
 pub fn keep() -> i32 {
     let order = match order() {
         Ok(order) => order,
         Err(error) => {
-            notify(&format!("no session is described: {error}"));
+            notify(&format!("invalid session description: {error}"));
             return CONFIG;
         }
     };
     let end = match StopListener::listen() {
         Ok(stop) => live(&order, &stop),
-        Err(error) => End::Failed(format!("signals cannot be heard: {error}")),
+        Err(error) => End::Failed(format!("cannot receive signals: {error}")),
     };
     note::close_pane(&order);
     for left in [output::place(&order), pane_protocol::place(&order)] {
@@ -114,7 +114,7 @@ pub fn keep() -> i32 {
     }
 }
 
-/// Ends whatever is left of a unit's sessions.
+/// Removes what is left of a unit's sessions.
 pub fn sweep() -> i32 {
     let Ok(order) = order() else { return CONFIG };
     let Ok(stop) = StopListener::listen() else { return GONE };
@@ -169,14 +169,14 @@ fn live(order: &TmuxOrder, stop: &StopListener) -> End {
     wait(&server, order, &made, sitting, stop, &words)
 }
 
-/// Our own server is a unit, and will be there again if it is not: it is waited for. False if we are told to end before.
+/// Ostler's own server is a unit and will be restarted: waits for it. Returns false if a stop is requested before.
 fn come(server: &Server, stop: &StopListener, words: &ShimNotify) -> bool {
     let until = ostler_os::mono_ms() + SERVER_MS;
     let mut is_reported = false;
     let mut ready = Vec::new();
     while server.is_absent() && ostler_os::mono_ms() < until {
         if !std::mem::replace(&mut is_reported, true) {
-            words.say("STATUS=its tmux server does not run; it is waited for");
+            words.say("STATUS=waiting for its tmux server");
         }
         let waited = Poller::new().and_then(|poller| {
             poller.add(stop, STOP, Interest::Readable)?;
@@ -197,7 +197,7 @@ const PANE: u64 = 1;
 const SERVER: u64 = 2;
 const OUTPUT: u64 = 3;
 
-/// Until it has ended, or has to.
+/// Waits for the program's end, or ends the program on a stop request.
 fn wait(
     server: &Server,
     order: &TmuxOrder,
@@ -218,10 +218,10 @@ fn wait(
     let Ok(poller) = watched else {
         end_tree(order, Some(&sitting.process), words);
         close(server, made);
-        return End::Failed("its processes cannot be watched".to_owned());
+        return End::Failed("cannot watch its processes".to_owned());
     };
     let mut ready: Vec<Ready> = Vec::new();
-    // While its output is not heard, nothing else tells that its session was closed: it is looked at now and then.
+    // Without the pane's output, no event reports that the session was closed: the shim polls.
     let mut look_in_ms = None;
     let mut is_reported = false;
     while !sitting.has_news() {
@@ -244,27 +244,27 @@ fn wait(
         if has(OUTPUT) {
             poller.remove(sitting.output.ended());
             if sitting.output.has_last() {
-                // The news of the end follows.
+                // The exit status follows.
                 continue;
             }
         }
         if has(OUTPUT) || (ready.is_empty() && look_in_ms.is_some()) {
             match close::taken(server, made) {
-                // The end of its session is the end of its program, mostly; the seat tells.
+                // The program mostly ends with its session; the pane process reports it.
                 Taken::Gone => {
                     if !sitting.process.wait_gone(Some(SETTLE_MS)).unwrap_or(false) {
                         end_tree(order, Some(&sitting.process), words);
                     }
                     break;
                 }
-                // A server may not have seen yet that whoever copied the output has gone.
+                // The server may not have noticed yet that the process that copied the output has gone.
                 Taken::Pipe | Taken::Unknown if look_in_ms.is_none() => {
                     look_in_ms = Some(LOOK_SOON_MS);
                 }
                 Taken::Pipe | Taken::Unknown => {
                     if !std::mem::replace(&mut is_reported, true) {
                         notify(
-                            "somebody else took the output of its pane: it is not in this log any more",
+                            "another process took the output of its pane; this log no longer receives it",
                         );
                     }
                     look_in_ms = Some(LOOK_AGAIN_MS);
@@ -282,27 +282,27 @@ fn wait(
     }
     let ending = sitting.ending();
     if ending.is_none() {
-        // What waited for it was killed: nothing of it is to go on without.
+        // The pane process was killed: its program must not go on without it.
         end_tree(order, Some(&sitting.process), words);
     }
     close::ended(server, order, made, sitting, ending)
 }
 
-/// How soon, and how often, a pane is looked at whose output is not heard.
+/// The polling intervals for a pane whose output is not received.
 const LOOK_SOON_MS: u64 = 200;
 const LOOK_AGAIN_MS: u64 = 5_000;
 
-/// How long a process may take to follow its session.
+/// How long a process may take to end after its session.
 const SETTLE_MS: u64 = 500;
 
-/// What it is asked to end with, to the youngest first; its grace; KILL. Whoever came of it is found by descent, or is in
-/// the run's groups with us; who has left even those is its supervisor's to end.
+/// Sends the stop signal to all processes, the youngest first, waits for the grace period, and sends SIGKILL. Processes
+/// are found by descent and by the run's cgroups. The supervisor kills those that have left both.
 fn end_tree(order: &TmuxOrder, root: Option<&Process>, words: &ShimNotify) {
     words.say("STOPPING=1");
     let family = ProcessTree::find(root, &order.run);
     family.signal(Signal::Other(order.stop_signal));
     if !family.wait_gone(order.grace_ms) {
-        notify(&format!("it did not end within {} ms: it is killed", order.grace_ms));
+        notify(&format!("it did not stop within {} ms; killing it", order.grace_ms));
     }
     ProcessTree::kill(root, &order.run);
 }
@@ -310,10 +310,10 @@ fn end_tree(order: &TmuxOrder, root: Option<&Process>, words: &ShimNotify) {
 pub(crate) fn failed(order: &TmuxOrder, error: &TmuxError) -> End {
     match (error, order.spec.server) {
         (TmuxError::NoServer { .. }, TmuxOwner::Other) => End::Failed(format!(
-            "{error}: start it, for example with `tmux -S {} new-session -d`, or by `ostler up` on a terminal",
+            "{error}; start it with `tmux -S {} new-session -d`, or run `ostler up` on a terminal",
             order.spec.socket
         )),
-        (TmuxError::NotRun { .. }, _) => End::Refused(format!("{error}: install tmux")),
+        (TmuxError::NotRun { .. }, _) => End::Refused(format!("{error}; install tmux")),
         _ => End::Failed(error.to_string()),
     }
 }

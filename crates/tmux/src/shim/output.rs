@@ -1,5 +1,5 @@
-//! The pane's output on its way into the run's log: tmux copies it to a named pipe, and a thread of ours from there to our
-//! standard output. The other end closes when the pane is gone.
+//! Copies the pane's output to the run's log: tmux writes it to a named pipe, and a thread copies it to standard
+//! output. The writing end closes when the pane is gone.
 
 use super::make::OwnSession;
 use crate::call::Server;
@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// How long the last of it may be under way, once it was written.
+/// How long the shim waits for the last of the output after it was written.
 const LAST_MOST_MS: u64 = 5_000;
 
 pub(crate) struct Output {
     thread: Option<JoinHandle<()>>,
-    /// Becomes readable when there is no more to come: the last words have, or the other end has closed.
+    /// Becomes readable when no more output can come: the end marker was received, or the writing end was closed.
     ended: UnixStream,
     last: Vec<u8>,
     has_last: Arc<AtomicBool>,
@@ -27,7 +27,7 @@ pub(super) fn place(order: &TmuxOrder) -> String {
 }
 
 impl Output {
-    /// `last` is what stands behind all else.
+    /// `last` is the marker at the end of the output.
     pub(crate) fn begin(
         server: &Server,
         order: &TmuxOrder,
@@ -50,13 +50,13 @@ impl Output {
         Ok(Self { thread: Some(thread), ended, last, has_last })
     }
 
-    /// Somebody closed the pipe and put nothing in its place.
+    /// Starts the copy again after another process closed the pipe.
     pub(crate) fn again(self, server: &Server, order: &TmuxOrder, made: &OwnSession) -> Self {
         match Self::begin(server, order, made, self.last.clone()) {
             Ok(output) => output,
             Err(why) => {
-                super::notify(&format!("its output cannot be heard any more: {why}"));
-                // Never readable again.
+                super::notify(&format!("its output can no longer be captured: {why}"));
+                // A socket that never becomes readable.
                 let (ended, kept) = match UnixStream::pair() {
                     Ok(pair) => pair,
                     Err(_) => return self,
@@ -71,7 +71,7 @@ impl Output {
         self.thread.is_some()
     }
 
-    /// The last words have come.
+    /// Whether the end marker was received.
     pub(crate) fn has_last(&self) -> bool {
         self.has_last.load(Ordering::Acquire)
     }
@@ -80,7 +80,7 @@ impl Output {
         &self.ended
     }
 
-    /// Until the last words have come, or nothing will.
+    /// Waits for the end marker, or until no more output can come.
     pub(crate) fn wait_last(&self) {
         let mut ready = Vec::new();
         let _ = Poller::new().and_then(|poller| {
@@ -89,7 +89,7 @@ impl Output {
         });
     }
 
-    /// What is still under way, once the last has been written or the other end is closed.
+    /// Waits until the rest of the output is copied.
     pub(crate) fn finish(self) {
         let Self { thread, ended, .. } = self;
         let mut ready = Vec::new();
@@ -116,7 +116,7 @@ fn pass(fifo: OwnedFd, mut awaited: EndMarker, has_last: &AtomicBool, ended: Uni
     let mut buffer = vec![0u8; 64 << 10];
     let mut is_over = false;
     while !is_over {
-        // Before anybody has opened the other end, there is neither something to read nor an end.
+        // Before tmux opens the writing end, a read returns 0, which is not an end.
         let _ = poller.wait(None, &mut ready);
         loop {
             let passed = match read_some(&fifo, &mut buffer) {
@@ -128,7 +128,7 @@ fn pass(fifo: OwnedFd, mut awaited: EndMarker, has_last: &AtomicBool, ended: Uni
                 }
                 Ok(Some(length)) => awaited.take(&buffer[..length]),
             };
-            // Whoever reads us has gone: that is no reason to stop the program.
+            // A write error means that the reader has gone: the program goes on.
             let _ = write_all(out.as_fd(), &passed);
             is_over |= awaited.has_come;
             if is_over {
@@ -140,7 +140,7 @@ fn pass(fifo: OwnedFd, mut awaited: EndMarker, has_last: &AtomicBool, ended: Uni
     drop(ended);
 }
 
-/// The last words, and what may be their beginning: they are not part of the output.
+/// The end marker, and held-back bytes that may be its beginning. They are not part of the output.
 struct EndMarker {
     words: Vec<u8>,
     held: Vec<u8>,
@@ -152,7 +152,7 @@ impl EndMarker {
         Self { words, held: Vec::new(), has_come: false }
     }
 
-    /// What can be passed on.
+    /// Returns the bytes that can be passed on.
     fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut all = std::mem::take(&mut self.held);
         all.extend_from_slice(bytes);
@@ -168,13 +168,13 @@ impl EndMarker {
         all
     }
 
-    /// There is no more to come: what was held back was only like them.
+    /// No more output comes: the held-back bytes were ordinary output.
     fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }
 }
 
-/// For a shell, after tmux has looked for formats and times in it.
+/// A shell command, escaped for tmux, which expands formats (`#`) and times (`%`) in it.
 fn command(path: &str) -> String {
     let quoted = path.replace('\'', r"'\''");
     format!("exec cat >'{quoted}'").replace('#', "##").replace('%', "%%")

@@ -1,6 +1,6 @@
-//! The seat: what tmux starts in the pane. It joins the run's groups, starts the program when it is let go, and waits for its
-//! end. It stays until the last of the program's output has been read: tmux throws away what is still in the terminal when
-//! the first process of a pane has ended.
+//! The pane process: the program that tmux starts in the pane. It joins the run's cgroups, starts the unit's program
+//! when the shim allows it, and waits for its end. It stays until the last output has been read: tmux discards unread
+//! output when the first process of a pane ends.
 
 use super::pane_protocol::{GO, PaneEvent, PaneJoined, PaneOrders};
 use ostler_model::OsText;
@@ -11,18 +11,18 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// What only whoever starts a pane knows.
+/// Variables that only tmux knows.
 const FROM_TMUX: [&str; 3] = ["TERM", "TMUX", "TMUX_PANE"];
-/// What of it leads to the pane's server.
+/// Those of them that lead to the pane's server.
 const TO_SERVER: [&str; 2] = ["TMUX", "TMUX_PANE"];
-/// Where a server has its sockets.
+/// The directory of a server's sockets.
 const SOCKETS: &str = "TMUX_TMPDIR";
-/// As a shell has it.
+/// The exit code a shell uses for a program that cannot be executed.
 const NOT_EXECUTED: i32 = 126;
-/// Nobody waits for us: a pane that was started again by another's hand.
+/// Exit code: no shim is waiting, for example because another process restarted the pane.
 const NOBODY: i32 = 75;
 
-/// Ends as the program did.
+/// Runs the pane process. Returns the program's exit code.
 pub fn take(place: &OsStr) -> i32 {
     let Ok(stream) = ostler_os::connect(Path::new(place)) else { return NOBODY };
     let mut stream = BufReader::new(stream);
@@ -31,7 +31,7 @@ pub fn take(place: &OsStr) -> i32 {
     let Ok(orders) = serde_json::from_str::<PaneOrders>(&line) else { return NOBODY };
     let groups: Vec<bool> =
         orders.groups.iter().map(|group| join_group(Path::new(group))).collect();
-    // Where the kernel keeps no list of them, the orphans of the program come to us.
+    // Without a cgroup, this process is the subreaper for the program's orphans.
     let is_apart = groups.is_empty() || groups.contains(&false);
     if is_apart {
         let _ = ostler_os::become_reaper();
@@ -53,14 +53,14 @@ pub fn take(place: &OsStr) -> i32 {
         Err((step, error)) => {
             let program = orders.argv.first().map(String::as_str).unwrap_or_default();
             let what = match step {
-                "enter its folder" => format!("cannot enter {:?}", orders.cwd),
+                "enter its directory" => format!("cannot enter {:?}", orders.cwd),
                 step => format!("cannot {step} {program:?}"),
             };
             let _ = say(&mut stream, &PaneEvent::Refused(format!("{what}: {error}")));
             return NOT_EXECUTED;
         }
     };
-    // Whoever kept us may have gone meanwhile; the program goes on until somebody ends it.
+    // The shim may have ended meanwhile; the program goes on until it is stopped.
     let _ = say(&mut stream, &PaneEvent::Started(pane_program.pid()));
     let ending = pane_program.wait_ended();
     pane_program.write_last(orders.last.as_bytes());
@@ -70,12 +70,12 @@ pub fn take(place: &OsStr) -> i32 {
     };
     if say(&mut stream, &news).is_ok() {
         line.clear();
-        // Until it has been read, or nobody reads any more.
+        // Waits until the output has been read, or the shim has ended.
         let _ = stream.read_line(&mut line);
     }
     pane_program.release();
     if is_apart {
-        // Whoever is left would be nobody's without us.
+        // Without this process, the remaining processes would belong to no run.
         ostler_os::sweep();
     }
     match ending {
@@ -90,9 +90,9 @@ fn say(stream: &mut BufReader<UnixStream>, what: &impl serde::Serialize) -> std:
     stream.get_mut().write_all(text.as_bytes())
 }
 
-/// Exactly what is declared, and what tmux says of the place. On the daemon's own server the program does not learn of that
-/// server: a session that it made there would be the server's child, outside of its run. It has a place for a server of its
-/// own instead.
+/// The declared variables, plus those that tmux sets. On the daemon's own server, the program does not learn of that
+/// server: a session that it creates there would be the server's child, outside of its run. It gets a directory for its
+/// own server instead.
 fn environment(declared: &[OsText], own_sockets: Option<&str>) -> Vec<OsString> {
     let is_named = |word: &[u8], name: &str| {
         word.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))

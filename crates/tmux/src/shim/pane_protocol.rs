@@ -1,14 +1,14 @@
-//! Handing the seat over: tmux has started our own program in the pane, and that program waits for what it is to become.
-//! The environment goes over a socket of this user's alone: it is in no file and on no command line.
+//! Starts the program in the pane. tmux has started the `ostler` executable there (the pane process), which waits for
+//! its orders. The environment is sent over a private socket: it is in no file and on no command line.
 //!
 //! ```text
-//!   seat ── connects ──► shim: it is the pane's process, by the kernel's word
-//!   seat ◄── its groups, words, environment ── shim
-//!   seat ── whether it could join its groups ──► shim: marks the pane, takes its output, writes its note
-//!   seat ◄── go ── shim                                     (from here on nothing is lost)
-//!   seat ── started, as whom; or why not ──► shim
-//!   seat ── how it ended ──► shim: reads the output up to the mark that the seat has written behind it
-//!   seat ◄── enough ── shim
+//!   pane process ── connects ──► shim: checks with the kernel that it is the pane's process
+//!   pane process ◄── its cgroups, arguments, environment ── shim
+//!   pane process ── whether it could join its cgroups ──► shim: marks the pane, captures its output, writes the note
+//!   pane process ◄── go ── shim                             (from here on no output is lost)
+//!   pane process ── the program's pid, or why it did not start ──► shim
+//!   pane process ── how it ended ──► shim: reads the output up to the end marker
+//!   pane process ◄── enough ── shim
 //! ```
 
 use super::make::OwnSession;
@@ -29,11 +29,11 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// A loaded machine takes its time to start a program.
+/// A loaded machine takes time to start a program.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LEAVE_MS: u64 = 2_000;
 
-/// What the seat is told.
+/// The orders for the pane process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PaneOrders {
     pub(super) groups: Vec<String>,
@@ -45,7 +45,7 @@ pub(super) struct PaneOrders {
     pub(super) data: [Option<u64>; 2],
     pub(super) nice: i32,
     pub(super) memory_score: i32,
-    /// What is written to the terminal after all else.
+    /// The marker to write to the terminal after the program's output.
     pub(super) last: String,
     /// As in the shim's order.
     #[serde(default)]
@@ -65,13 +65,13 @@ impl PaneOrders {
     }
 }
 
-/// What the seat answers before it is let go.
+/// The pane process's answer before it may start the program.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PaneJoined {
     pub(super) groups: Vec<bool>,
 }
 
-/// What the seat tells from then on.
+/// The pane process's messages from then on.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum PaneEvent {
@@ -81,7 +81,7 @@ pub(super) enum PaneEvent {
     Signal(i32),
 }
 
-/// The program in the pane, and the line to the seat that waits for it.
+/// The program in the pane, and the connection to the pane process.
 pub(super) struct PaneSession {
     pub(super) process: Process,
     pub(super) output: Output,
@@ -90,17 +90,17 @@ pub(super) struct PaneSession {
 }
 
 impl PaneSession {
-    /// Readable when the seat has something to tell, or is no more.
+    /// Readable when the pane process has sent a message or has ended.
     pub(super) fn line(&self) -> &UnixStream {
         self.line.get_ref()
     }
 
-    /// News that came along with older ones: nothing will become readable for them.
+    /// Whether a message was received together with an earlier one: the connection does not become readable for it.
     pub(super) fn has_news(&self) -> bool {
         !self.line.buffer().is_empty()
     }
 
-    /// How it ended, as the seat has it; `None` if the seat is no more.
+    /// How the program ended, as the pane process reports it; `None` if the pane process has ended.
     pub(super) fn ending(&mut self) -> Option<Ending> {
         match receive(&mut self.line)? {
             PaneEvent::Code(code) => Some(Ending::Code(code)),
@@ -109,11 +109,11 @@ impl PaneSession {
         }
     }
 
-    /// Nothing more is wanted of the seat.
+    /// Lets the pane process exit.
     pub(super) fn release(self) -> Output {
         let Self { output, pane_slot, mut line, .. } = self;
         let _ = line.get_mut().write_all(b"enough\n");
-        // Or it would be found in the run when we have gone.
+        // Otherwise it would still be found in the run after the shim has exited.
         let _ = pane_slot.wait_gone(Some(LEAVE_MS));
         output
     }
@@ -126,17 +126,16 @@ fn receive(line: &mut BufReader<UnixStream>) -> Option<PaneEvent> {
 }
 
 pub(super) const GO: &str = "go\n";
-const TOO_SOON: &str = "the pane's process ended before it had its orders";
+const TOO_SOON: &str = "the pane's process ended before it received its orders";
 
-/// Where the seat finds us.
+/// The path of the shim's socket.
 pub(super) fn place(order: &TmuxOrder) -> String {
     format!("{}.sock", order.notes)
 }
 
-/// Opened before there is a pane: its process may be there before tmux has told us of it.
+/// Created before the pane: the pane process may connect before tmux has reported it.
 pub(super) fn open(order: &TmuxOrder) -> Result<Door, End> {
-    Door::open(Path::new(&place(order)))
-        .map_err(failed_to("the process in its pane cannot be made"))
+    Door::open(Path::new(&place(order))).map_err(failed_to("cannot create the socket for its pane"))
 }
 
 fn failed_to(what: &str) -> impl FnOnce(std::io::Error) -> End + use<> {
@@ -144,7 +143,7 @@ fn failed_to(what: &str) -> impl FnOnce(std::io::Error) -> End + use<> {
     move |error| End::Failed(format!("{what}: {error}"))
 }
 
-/// The process in the pane, and its output.
+/// Starts the program in the pane, and captures its output.
 pub(super) fn hand_over(
     server: &Server,
     order: &TmuxOrder,
@@ -163,36 +162,36 @@ pub(super) fn hand_over(
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))
     };
-    timed(&stream).map_err(failed_to("the process in its pane cannot be spoken to"))?;
+    timed(&stream).map_err(failed_to("cannot set up the connection to its pane"))?;
     let last = last_words()?;
     let orders = orders(order, last.clone());
     let mut text = serde_json::to_string(&orders)
-        .map_err(|error| End::Failed(format!("its orders cannot be written: {error}")))?;
+        .map_err(|error| End::Failed(format!("cannot encode its orders: {error}")))?;
     text.push('\n');
     let mut stream = BufReader::new(stream);
     stream
         .get_mut()
         .write_all(text.as_bytes())
-        .map_err(failed_to("the process in its pane does not listen"))?;
+        .map_err(failed_to("cannot write to the process in its pane"))?;
     let mut line = String::new();
-    stream.read_line(&mut line).map_err(failed_to("the process in its pane does not answer"))?;
+    stream.read_line(&mut line).map_err(failed_to("no answer from the process in its pane"))?;
     let joined: PaneJoined =
         serde_json::from_str(&line).map_err(|_| End::Failed(TOO_SOON.to_owned()))?;
     let is_joined = !joined.groups.is_empty() && joined.groups.iter().all(|joined| *joined);
     let output = Output::begin(server, order, made, last.into_bytes())
-        .map_err(|why| End::Failed(format!("its output cannot be heard: {why}")))?;
+        .map_err(|why| End::Failed(format!("cannot capture its output: {why}")))?;
     mark(server, order, made)?;
     let note =
         PaneNote::of(made.pane_pid, is_joined).ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
     note::write_pane_note(order, &note, &pane_slot(server, order, made, None))
-        .map_err(failed_to("its note cannot be written"))?;
+        .map_err(failed_to("cannot write its note"))?;
     if stop.take() {
         return Err(End::Asked);
     }
     stream
         .get_mut()
         .write_all(GO.as_bytes())
-        .map_err(failed_to("the process in its pane does not listen"))?;
+        .map_err(failed_to("cannot write to the process in its pane"))?;
     let pid = match receive(&mut stream) {
         Some(PaneEvent::Started(pid)) => pid,
         Some(PaneEvent::Refused(why)) => return Err(End::NotExecuted(why)),
@@ -200,7 +199,7 @@ pub(super) fn hand_over(
             return Err(End::Failed(TOO_SOON.to_owned()));
         }
     };
-    // Its parent keeps its number for us, also if it has ended by now.
+    // The pane process does not reap it yet, so the pid is not reused even if the program has ended.
     let process = Process::at(pid).ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
     if let Some(note) = PaneNote::of(pid, is_joined) {
         let _ = note::write_pane_note(order, &note, &pane_slot(server, order, made, Some(pid)));
@@ -208,14 +207,14 @@ pub(super) fn hand_over(
     Ok(PaneSession { process, output, pane_slot: sitter, line: stream })
 }
 
-/// Nothing that a program writes by itself, and nothing that is to be seen: terminals pass over what they do not know.
+/// A marker that no program writes, and that terminals do not display: they ignore unknown sequences.
 fn last_words() -> Result<String, End> {
-    let random: [u8; 16] = ostler_os::random().map_err(failed_to("there are no random numbers"))?;
+    let random: [u8; 16] = ostler_os::random().map_err(failed_to("cannot get random numbers"))?;
     let word = random.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
     Ok(format!("\x1b]7717;ostler-{word}\x07"))
 }
 
-/// The one process that tmux has started in our pane; anybody else is sent away.
+/// Accepts the connection of the process that tmux started in the pane; closes all others.
 fn come(
     door: &Door,
     made: &OwnSession,
@@ -231,13 +230,13 @@ fn come(
         poller.add(process, PANE, Interest::Readable)?;
         Ok(poller)
     });
-    let poller = watched.map_err(failed_to("the process in its pane cannot be watched"))?;
+    let poller = watched.map_err(failed_to("cannot watch the process in its pane"))?;
     let until = ostler_os::mono_ms() + PATIENCE.as_millis() as u64;
     let mut ready = Vec::new();
     loop {
         let left = until.saturating_sub(ostler_os::mono_ms());
         if left == 0 {
-            return Err(End::Failed("the pane's process did not come for its orders".to_owned()));
+            return Err(End::Failed("the pane's process did not connect in time".to_owned()));
         }
         let _ = poller.wait(Some(left), &mut ready);
         if stop.take() {
@@ -254,8 +253,8 @@ fn come(
     }
 }
 
-/// From here on a pane whose program has ended stays, so that it can tell how; and what others have armed for that moment
-/// is not for us.
+/// From here on tmux keeps the pane after its program has ended, so that the exit status can be read. A user's
+/// `pane-died` hook does not apply to it.
 fn mark(server: &Server, order: &TmuxOrder, made: &OwnSession) -> Result<(), End> {
     let pane = made.pane_id.as_str();
     let mut words = vec!["set-option", "-p", "-t", pane, "remain-on-exit", "on"];
@@ -286,7 +285,7 @@ fn pane_slot(
     }
 }
 
-/// The program is what we are, beside what makes us a shim.
+/// The program gets this process's attributes and environment, without the shim's own variables.
 fn orders(order: &TmuxOrder, last: String) -> PaneOrders {
     let environment = own_environment();
     let has = |name: &str| {
@@ -295,7 +294,7 @@ fn orders(order: &TmuxOrder, last: String) -> PaneOrders {
     };
     let mut hidden = vec![format!("{}=", TmuxOrder::VARIABLE)];
     if order.spec.is_ready_when_seated && !has("WATCHDOG_USEC") {
-        // That was for us to speak into.
+        // The socket was for the shim's own messages.
         hidden.push("NOTIFY_SOCKET=".to_owned());
     }
     let is_hidden = |word: &[u8]| hidden.iter().any(|name| word.starts_with(name.as_bytes()));

@@ -1,4 +1,4 @@
-//! What the shim says to whoever started it, in the words of sd_notify.
+//! Sends the shim's sd_notify messages to the supervisor.
 
 use std::os::unix::net::UnixDatagram;
 
@@ -7,7 +7,7 @@ pub(crate) struct ShimNotify {
 }
 
 impl ShimNotify {
-    /// Silent where the program speaks for itself.
+    /// Sends nothing if the program sends its own messages.
     pub(crate) fn open(speaks: bool) -> Self {
         let place = std::env::var("NOTIFY_SOCKET").ok().filter(|place| !place.is_empty() && speaks);
         let socket = place.and_then(|place| Some((UnixDatagram::unbound().ok()?, place)));
@@ -16,7 +16,7 @@ impl ShimNotify {
 
     pub(crate) fn say(&self, text: &str) {
         if let Some((socket, place)) = &self.socket {
-            // Nobody may be there just now.
+            // The supervisor may be down.
             let _ = socket.send_to(text.as_bytes(), place);
         }
     }

@@ -1,9 +1,9 @@
-//! Typing into a pane: a text in one piece, or a key.
+//! Types into a pane: a whole text, or a key.
 
 use crate::call::{Server, TmuxError};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The keys that are pressed for somebody. They never come together with a text.
+/// The keys that Ostler presses. A key is never combined with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     Enter,
@@ -17,14 +17,14 @@ pub enum Key {
     Right,
     /// With a lower-case letter: `Ctrl('c')` interrupts, `Ctrl('u')` clears a line.
     Ctrl(char),
-    /// A letter, a digit, or another character that can be seen.
+    /// A letter, a digit, or another visible character.
     Char(char),
 }
 
 impl Key {
-    /// Ctrl-C
+    /// Ctrl-C: interrupts.
     pub const INTERRUPT: Key = Key::Ctrl('c');
-    /// Ctrl-U: clears the line that is being typed.
+    /// Ctrl-U: clears the line being typed.
     pub const KILL_LINE: Key = Key::Ctrl('u');
 
     /// `enter`, `escape`, `up`, `ctrl-u`, a single character, …
@@ -66,7 +66,7 @@ impl Key {
         }
     }
 
-    /// What a terminal sends for it.
+    /// The bytes a terminal sends for the key.
     pub fn bytes(self) -> Vec<u8> {
         match self {
             Key::Enter => b"\r".to_vec(),
@@ -84,13 +84,13 @@ impl Key {
     }
 }
 
-/// The whole text as it is, in one piece that nobody's keys can come into. Marked as a paste where the program in the
-/// pane asked for that. A mode that somebody left the pane in, for scrolling or copying, is left.
+/// Pastes the whole text unchanged, in one piece, so that no other keys come between. It is marked as a paste if the
+/// program in the pane enabled bracketed paste. The pane first leaves copy mode.
 pub fn paste(server: &Server, pane: &str, text: &str) -> Result<(), TmuxError> {
     let buffer = buffer_name();
     let leave = ["copy-mode", "-q", "-t", pane, ";"];
     let load = ["load-buffer", "-b", &buffer, "-", ";"];
-    // tmux 3.3 dies with all of its sessions when it pastes into a pane whose program has ended.
+    // tmux 3.3 crashes with all its sessions when it pastes into a pane whose program has ended.
     let paste = format!("paste-buffer -dpr -b {buffer} -t {pane}");
     let drop = format!("delete-buffer -b {buffer}");
     let give = ["if-shell", "-F", "-t", pane, "#{pane_dead}", &drop, &paste];
@@ -105,20 +105,20 @@ pub fn paste(server: &Server, pane: &str, text: &str) -> Result<(), TmuxError> {
     }
 }
 
-/// To the program, not to a mode of the pane.
+/// Sends a key to the program, not to a mode of the pane.
 pub fn press(server: &Server, pane: &str, key: Key) -> Result<(), TmuxError> {
     let name = key.name();
     let mut words = vec!["copy-mode", "-q", "-t", pane, ";", "send-keys", "-t", pane];
     if matches!(key, Key::Char(_)) {
         words.push("-l");
     }
-    // A semicolon would end the command.
+    // A bare semicolon would end the tmux command.
     let name = if name == ";" { "\\;" } else { &name };
     words.extend(["--", name]);
     server.ask(&words).map(|_| ())
 }
 
-/// Another one each time.
+/// A new name each time.
 pub(super) fn buffer_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -1,20 +1,20 @@
-//! One look at one pane: its screen and where its cursor is, with one process.
+//! Reads one pane with one process: its screen, its cursor and its state.
 
 use crate::call::{Server, TmuxError};
 use ostler_model::TerminalSize;
 use ostler_model::{ScreenCursor, ScreenText};
 
-/// A pane at one moment.
+/// A snapshot of a pane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PaneLook {
-    /// Its program: a server that was started anew gives the same ids to other panes.
+    /// The pid of its first process. A restarted server gives the same ids to other panes.
     pub pid: i32,
     pub is_dead: bool,
-    /// It takes no input from anybody.
+    /// It takes no input.
     pub is_closed: bool,
     /// The path of its terminal.
     pub terminal: String,
-    /// Whether its program has turned bracketed paste on; only newer versions of tmux tell.
+    /// Whether its program has turned bracketed paste on; only newer versions of tmux report it.
     pub takes_paste: Option<bool>,
     pub screen: ScreenText,
 }
@@ -34,13 +34,13 @@ const FIELDS: [&str; 12] = [
     "pane_title",
 ];
 
-/// `None` if there is no such pane any more.
+/// `None` if the pane does not exist any more.
 pub fn look(server: &Server, pane: &str) -> Result<Option<PaneLook>, TmuxError> {
     let format = FIELDS.map(|field| format!("#{{{field}}}")).join("\t");
     let words =
         ["display-message", "-p", "-t", pane, &format, ";", "capture-pane", "-pe", "-t", pane];
     match server.ask_in_part(&words, &[]) {
-        // A pane that is no more has empty facts; only the look at its screen is an error then.
+        // For a pane that does not exist, tmux prints empty fields; only the capture fails.
         Ok(printed) => Ok(read(&printed.text, pane).filter(|_| printed.complaint.is_none())),
         Err(TmuxError::NoServer { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -49,7 +49,7 @@ pub fn look(server: &Server, pane: &str) -> Result<Option<PaneLook>, TmuxError> 
 
 fn read(text: &str, pane: &str) -> Option<PaneLook> {
     let (capabilities, screen) = text.split_once('\n')?;
-    // The title is last: it may hold anything.
+    // The title is last: it may contain any character.
     let capabilities: Vec<&str> = capabilities.splitn(FIELDS.len(), '\t').collect();
     let capabilities: [&str; FIELDS.len()] = capabilities.try_into().ok()?;
     let [
@@ -85,7 +85,7 @@ fn read(text: &str, pane: &str) -> Option<PaneLook> {
     })
 }
 
-/// As a person would see it, with what is drawn dim or inverse.
+/// The screen as it is displayed, with dim and inverse text.
 pub(crate) fn screen_of(text: &str, size: TerminalSize, cursor: ScreenCursor) -> ScreenText {
     ostler_screen::from_capture(text, size, cursor)
 }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_look_is_read_and_that_of_another_pane_is_none() {
         let text = "%5\t4242\t0\t0\t/dev/pts/3\t\t1\t7\t1\t20\t3\tmy title\n$ make\nall\n\n";
-        let look = read(text, "%5").expect("it is there");
+        let look = read(text, "%5").expect("the pane exists");
         assert_eq!((look.pid, look.is_dead, look.takes_paste), (4242, false, None));
         assert_eq!(look.screen.cursor, ScreenCursor { row: 1, column: 7, is_visible: true });
         let lines: Vec<&str> = look.screen.lines.iter().map(|line| line.trim_end()).collect();

@@ -1,4 +1,4 @@
-//! What a person would see in one pane, and what they would type there.
+//! Reads a pane's screen and types into a pane.
 
 mod keys;
 mod look;

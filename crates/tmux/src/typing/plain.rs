@@ -1,10 +1,10 @@
-//! Typing as a person does, letter by letter, for an answer to what is on the screen.
+//! Types as a person does, for an answer to a question on the screen.
 
 use super::keys::buffer_name;
 use crate::call::{Server, TmuxError};
 
-/// The text as it is, and not marked as a paste: a menu would not take that for keys. A mode that somebody left the pane
-/// in, for scrolling or copying, is left.
+/// Sends the text unchanged and not marked as a paste: a menu does not accept a paste as keys. The pane first leaves
+/// copy mode.
 pub fn type_plain(server: &Server, pane: &str, text: &str) -> Result<(), TmuxError> {
     let buffer = buffer_name();
     let leave = ["copy-mode", "-q", "-t", pane, ";"];
@@ -21,7 +21,7 @@ pub fn type_plain(server: &Server, pane: &str, text: &str) -> Result<(), TmuxErr
     }
 }
 
-/// A key by the name that tmux has for it, as `Up`: it knows which bytes the program in the pane wants for it.
+/// Sends a key by its tmux name, such as `Up`: tmux knows which bytes the program in the pane expects.
 pub fn press_named(server: &Server, pane: &str, name: &'static str) -> Result<(), TmuxError> {
     let words = ["copy-mode", "-q", "-t", pane, ";", "send-keys", "-t", pane, name];
     server.ask(&words).map(|_| ())

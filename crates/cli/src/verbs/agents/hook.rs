@@ -1,4 +1,4 @@
-//! What an agent's own hook says, as a report. A hook never stands in the agent's way: whatever is wrong, it ends with 0
+//! Turns the event of an agent's hook into a report. A hook must not disturb the agent: on any error it exits with 0
 //! and prints nothing, because agents read what their hooks print.
 
 use crate::args::{ReportArguments, ReportedState};
@@ -51,7 +51,7 @@ fn claude(event: &Value) -> Option<ReportArguments> {
             let tool = word(event, "tool_name").unwrap_or_else(|| "a tool".to_owned());
             let input = event.get("tool_input").map(Value::to_string).unwrap_or_default();
             let input: String = input.chars().take(300).collect();
-            let question = Some(format!("May it use {tool}? {input}"));
+            let question = Some(format!("Allow {tool}? {input}"));
             ReportArguments { question, ..of(ReportedState::Waiting, session) }
         }
         "Notification" => match word(event, "notification_type").as_deref() {

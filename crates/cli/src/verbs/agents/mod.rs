@@ -1,4 +1,4 @@
-//! `ostler agents`: the profiles, and what can be done with one.
+//! `ostler agents`: lists, prints and tests profiles, and installs hooks.
 
 mod hook;
 mod settings;
@@ -53,7 +53,7 @@ fn list(json: bool) -> Result<Exit, Failure> {
         let width = render::width();
         outln!("{}", render::table(&render::AGENT_COLUMNS, &rows, width, Colours::of_output()));
         for problem in &problems {
-            errln!("ostler: a profile is left out: {problem}");
+            errln!("ostler: invalid profile skipped: {problem}");
         }
     }
     Ok(if problems.is_empty() { Exit::DONE } else { Exit::FAILED })
@@ -78,7 +78,7 @@ fn find<'a>(book: &'a ProfileSet, name: &str) -> Result<(&'a Source, &'a Arc<Pro
         let known = known.join(", ");
         Failure {
             exit: Exit::NO_SUCH,
-            cause: anyhow::anyhow!("no profile is called {name:?}; there are {known}"),
+            cause: anyhow::anyhow!("no profile is called {name:?}; the profiles are {known}"),
         }
     })
 }

@@ -1,11 +1,11 @@
-//! The settings by which an agent reports what it does: printed, or put into its own configuration.
+//! `ostler agents hooks`: the settings that make an agent report its state, printed or added to its configuration.
 
 use crate::exit::{Exit, Failure};
 use crate::print::outln;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// The events of claude-code that say something about its state.
+/// The events of claude-code that show its state.
 const CLAUDE_EVENTS: [&str; 6] =
     ["SessionStart", "UserPromptSubmit", "PermissionRequest", "Notification", "Stop", "SessionEnd"];
 
@@ -20,11 +20,11 @@ pub fn hooks(name: &str, install: bool) -> Result<Exit, Failure> {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             if text.lines().any(|line| line.trim_start().starts_with("notify")) {
                 return Err(Failure::failed(anyhow::anyhow!(
-                    "{} has a notify setting already; change it by hand to\n{line}",
+                    "{} already has a notify setting; change it by hand to\n{line}",
                     path.display()
                 )));
             }
-            // A key of the whole file has to come before the first table.
+            // In TOML, a top-level key must come before the first table.
             write(&path, &format!("{line}\n{text}"))?;
             outln!("{}: notify is set", path.display());
         }
@@ -32,7 +32,7 @@ pub fn hooks(name: &str, install: bool) -> Result<Exit, Failure> {
             return Err(Failure {
                 exit: Exit::NO_SUCH,
                 cause: anyhow::anyhow!(
-                    "{other} has no hooks that Ostler knows; claude and codex have. Any program may call `ostler report` itself"
+                    "no hooks are known for {other}, only for claude and codex; any program can call `ostler report` itself"
                 ),
             });
         }
@@ -74,7 +74,7 @@ fn folder(variable: &str, below_home: &str) -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::usage(format!("neither {variable} nor HOME is set")))
 }
 
-/// Beside what is there: other hooks stay, and ours are there once.
+/// Adds Ostler's hooks. Other hooks stay; earlier hooks of Ostler are replaced.
 fn install_claude() -> Result<(), Failure> {
     let path = folder("CLAUDE_CONFIG_DIR", ".claude")?.join("settings.json");
     let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -102,7 +102,7 @@ fn install_claude() -> Result<(), Failure> {
     Ok(())
 }
 
-/// In one piece: a reader sees the old file or the new one.
+/// Replaces the file atomically: a reader sees the old file or the new one.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

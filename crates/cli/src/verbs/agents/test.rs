@@ -1,4 +1,4 @@
-//! One profile against a live program: what it recognises, as it happens.
+//! `ostler agents test`: runs a program and prints what a profile recognises on its screen.
 
 use super::find;
 use crate::args::{RunArguments, TestArguments};
@@ -23,7 +23,7 @@ pub fn test(context: &Context, arguments: &TestArguments, json: bool) -> Result<
     if !profile.is_program(&words) {
         let known = profile.process.names.join(", ");
         outln!(
-            "process: {:?} is not one of its programs ({known}); `agent = …` declares it",
+            "process: {:?} is not a program of this profile ({known}); declare it with `agent = …`",
             words[0]
         );
     }

@@ -1,4 +1,5 @@
-//! Whoever types: into a terminal of ours, or into a pane of tmux. One at a time, as with nudges.
+//! Types keys and text into a run's pseudoterminal or into a tmux pane. Only one process types at a time, as with
+//! nudges.
 
 use super::keys::Key;
 use crate::context::Context;
@@ -11,13 +12,13 @@ use ostler_tmux::{Server, TmuxError};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long somebody else may type.
+/// How long to wait for another process that types.
 const TURN_MS: u64 = 10_000;
 const TRY_AGAIN: Duration = Duration::from_millis(20);
-/// A program that does not read holds up whoever writes to it.
+/// How long to wait for a program that does not read its input.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Held while we type into a unit's terminal: nobody's nudge comes in between.
+/// Locks the unit's terminal for typing, so that no nudge is typed in between.
 pub fn turn(context: &Context, place: &Place) -> Result<Option<HomeLock>, Failure> {
     let Some(unit) = &place.unit else { return Ok(None) };
     let folder: PathBuf = context.home.path().join("nudges");
@@ -29,7 +30,7 @@ pub fn turn(context: &Context, place: &Place) -> Result<Option<HomeLock>, Failur
             return Ok(Some(lock));
         }
         if ostler_os::mono_ms() >= until_ms {
-            let description = format!("somebody else types into {}; try again", unit.name);
+            let description = format!("another process is typing into {}; try again", unit.name);
             return Err(Failure::failed(anyhow::anyhow!(description)));
         }
         ostler_os::nap(TRY_AGAIN);
@@ -80,5 +81,5 @@ impl Keyboard {
 }
 
 fn refused(error: TmuxError) -> Failure {
-    Failure::failed(anyhow::anyhow!("it could not be typed: {error}"))
+    Failure::failed(anyhow::anyhow!("the answer could not be typed: {error}"))
 }

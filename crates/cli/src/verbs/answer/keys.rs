@@ -1,4 +1,4 @@
-//! What an answer is: a key, a letter, or a text.
+//! The kinds of answers: a key, a letter, or a text.
 
 /// A key that has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ const NAMES: [(&str, Key); 9] = [
 ];
 
 impl Key {
-    /// What tmux calls it.
+    /// The name of the key in tmux.
     pub fn name(self) -> &'static str {
         match self {
             Key::Enter => "Enter",
@@ -40,7 +40,7 @@ impl Key {
         }
     }
 
-    /// What a terminal sends for it.
+    /// The bytes that a terminal sends for the key.
     pub fn bytes(self, application_cursor: bool) -> &'static [u8] {
         match (self, application_cursor) {
             (Key::Enter, _) => b"\r",
@@ -63,7 +63,7 @@ impl Key {
 pub enum Answer {
     Key(Key),
     Letter(char),
-    /// Typed, and then Enter.
+    /// Typed, followed by Enter.
     Text(String),
 }
 
@@ -74,7 +74,7 @@ impl Answer {
         }
         if word.chars().any(char::is_control) {
             return Err(
-                "the answer has a line break or another control character in it; it is one line"
+                "the answer contains a line break or another control character; use one line"
                     .to_owned(),
             );
         }
@@ -95,13 +95,13 @@ impl Answer {
     /// For the journal.
     pub fn description(&self) -> String {
         match self {
-            Answer::Key(key) => format!("the key {}", key.name()),
-            Answer::Letter(letter) => format!("the key {letter}"),
-            Answer::Text(text) => format!("a text of {} characters", text.chars().count()),
+            Answer::Key(key) => format!("key {}", key.name()),
+            Answer::Letter(letter) => format!("key {letter}"),
+            Answer::Text(text) => format!("text of {} characters", text.chars().count()),
         }
     }
 
-    /// Whether it may only mark another choice.
+    /// Whether the answer may only move the selection to another choice.
     pub fn moves(&self) -> bool {
         match self {
             Answer::Key(Key::Enter | Key::Escape) | Answer::Text(_) => false,

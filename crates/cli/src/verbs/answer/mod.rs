@@ -1,4 +1,4 @@
-//! An answer to a question on a terminal: it is looked for first, and afterwards whether it is gone.
+//! `ostler answer`: finds the question on a terminal, types the answer, and verifies that the question is gone.
 
 mod keyboard;
 mod keys;
@@ -20,11 +20,11 @@ use serde::Serialize;
 use serde_json::{Map, json};
 use std::time::Duration;
 
-/// How long a program may take to show that it has heard.
+/// How long a program may take to react to the answer.
 const HEARD_MS: u64 = 5_000;
 /// How long a text may take to appear.
 const SHOWN_MS: u64 = 2_000;
-/// Between two looks that have to say the same.
+/// The interval between two looks at the screen.
 const LOOK: Duration = Duration::from_millis(150);
 
 pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Failure> {
@@ -37,7 +37,7 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
     let asked = before.asked(name)?;
     let record = client.call(&Show::of(place.run))?;
     let device = record.pid.and_then(ostler_os::terminal_of);
-    // The program gets a line as a whole, whatever it shows.
+    // The terminal is in line mode: the program gets the whole line, whatever the screen shows.
     let takes_lines = device.is_some_and(|device| ostler_os::gives_lines(&device).unwrap_or(false));
     let answer = match takes_lines {
         true => answer,
@@ -51,7 +51,7 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
         Answer::Letter(letter) => {
             hand.type_in(&letter.to_string())?;
             if before.is_of_unknown_program() && is_echoed(&mut client, place.run, &before)? {
-                // It reads whole lines.
+                // The program reads whole lines.
                 hand.press(keys::Key::Enter, false)?;
             }
         }
@@ -61,7 +61,7 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
             if !takes_lines && !text::has_appeared(text, &before.screen, &now) {
                 return Err(Failure::failed(anyhow::anyhow!(
                     "{name}: typed, not sent: the text did not appear on the screen, so Enter was not pressed; \
-                     `ostler screen {name}` shows what it did, and `ostler attach {name}` lets you type"
+                     see `ostler screen {name}`, and type with `ostler attach {name}`"
                 )));
             }
             hand.press(keys::Key::Enter, false)?;
@@ -85,18 +85,19 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
     }
     match outcome {
         Outcome::Gone => errln!("ostler: the question is gone; {name} is {}", after.word()),
-        Outcome::Ended => errln!("ostler: {name} has ended, and its question with it"),
-        Outcome::Changed => errln!("ostler: there is another question"),
-        Outcome::Moved => errln!("ostler: the question is still there, and its choice has moved"),
+        Outcome::Ended => errln!("ostler: {name} has ended"),
+        Outcome::Changed => errln!("ostler: {name} asks another question"),
+        Outcome::Moved => errln!("ostler: the question is still there; the selection has moved"),
         Outcome::Unchanged => {
-            let description = format!("the question is still there, {} s later", HEARD_MS / 1_000);
+            let description = format!("the question is still there after {} s", HEARD_MS / 1_000);
             return Err(Failure::failed(anyhow::anyhow!(description)));
         }
     }
     Ok(outcome.exit())
 }
 
-/// Before it is typed, so that what follows from it has its reason. A text may be a secret, and is not kept.
+/// Writes a journal entry before the answer is typed, so that the entry precedes the effects. The text is not recorded,
+/// because it may be a secret.
 fn note(
     client: &mut Client,
     place: &Place,
@@ -114,16 +115,16 @@ fn note(
     Ok(())
 }
 
-/// What became of the question.
+/// What happened to the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Outcome {
     Gone,
     Changed,
-    /// Another choice is marked.
+    /// Another choice is selected.
     Moved,
     Unchanged,
-    /// The run has, and its question with it.
+    /// The run has ended.
     Ended,
 }
 
@@ -149,26 +150,24 @@ impl Look {
 
     fn word(&self) -> String {
         let now_ms = ostler_os::wall_ms();
-        self.agent
-            .as_ref()
-            .map_or("not known".to_owned(), |agent| render::agent_word(agent, now_ms))
+        self.agent.as_ref().map_or("unknown".to_owned(), |agent| render::agent_word(agent, now_ms))
     }
 
     fn is_of_unknown_program(&self) -> bool {
         self.agent.as_ref().is_some_and(|agent| agent.profile.is_empty())
     }
 
-    /// What is asked; refused if nothing is.
+    /// The question of the agent; an error if the agent asks nothing.
     fn asked(&self, name: &str) -> Result<Option<&str>, Failure> {
         match &self.agent {
             Some(agent) if agent.state == AgentState::Waiting => Ok(agent.question.as_deref()),
             Some(_) => Err(Failure::failed(anyhow::anyhow!(
-                "{name} asks nothing, it is {}; `ostler screen {name}` shows its terminal",
+                "{name} asks no question, its state is {}; see `ostler screen {name}`",
                 self.word()
             ))),
             None => Err(Failure::failed(anyhow::anyhow!(
-                "no question is recognised on the terminal of {name}; `ostler screen {name}` shows it, \
-                 and `ostler attach {name}` lets you type"
+                "no question is recognised on the terminal of {name}; see `ostler screen {name}`, \
+                 and type with `ostler attach {name}`"
             ))),
         }
     }
@@ -184,7 +183,7 @@ impl Look {
     }
 }
 
-/// Two looks in a row have to say the same: one may come while the screen is being drawn.
+/// Waits until two looks in a row agree, because one look may see a half-drawn screen.
 fn verify(
     client: &mut Client,
     run: RunId,
@@ -216,8 +215,8 @@ fn verify(
     }
 }
 
-/// Whether a letter that was typed stands behind the cursor's old place, and the cursor behind the letter: the terminal's
-/// own echo, and the program has not read it.
+/// Whether the cursor moved exactly one column right after a letter was typed: then the terminal echoed the letter,
+/// and the program has not read it.
 fn is_echoed(client: &mut Client, run: RunId, before: &Look) -> Result<bool, Failure> {
     until_shown(client, run, &before.screen)?;
     let now = read(client, run)?;
@@ -229,8 +228,8 @@ fn has_ended(client: &mut Client, run: RunId) -> Result<bool, Failure> {
     Ok(client.call(&Show::of(run))?.state == RunState::Exited)
 }
 
-/// Until something has appeared and stands still: a program may take keys that come at once for a paste, and Enter for a
-/// part of it.
+/// Waits until the screen has changed and is stable. A program may treat keys that arrive together as a paste, and
+/// Enter as a part of the paste.
 fn until_shown(
     client: &mut Client,
     run: RunId,

@@ -1,13 +1,13 @@
-//! An answer in words. Enter takes the choice that is marked, so it is pressed only behind a text that the program shows,
-//! or that its terminal keeps as a line.
+//! Text answers. Enter accepts the selected choice, so it is pressed only after a text that the program shows or that
+//! the terminal buffers as a line.
 
 use super::keys::Answer;
 use ostler_model::{AgentView, ScreenText};
 
-/// A text for a list of choices: the choice with these words, or nothing that can be typed.
+/// Maps a text to the choice with the same words; an error if there are choices and none matches.
 pub fn for_choices(answer: Answer, agent: Option<&AgentView>) -> Result<Answer, String> {
     let Answer::Text(text) = &answer else { return Ok(answer) };
-    // A number without words is a place to write.
+    // A number without words is an input field.
     let has_words = |choice: &&String| choice.contains(char::is_alphabetic);
     let choices: Vec<&str> = agent
         .iter()
@@ -21,14 +21,14 @@ pub fn for_choices(answer: Answer, agent: Option<&AgentView>) -> Result<Answer, 
     match (meant.next(), meant.next()) {
         (Some((number, _)), None) => Ok(Answer::Letter(number)),
         _ => Err(format!(
-            "it asks for one of its choices, and Enter behind a text would take the one that is marked, so nothing was typed; \
+            "the question has fixed choices, and the text is not one of them; nothing was typed; \
              answer with a number, an arrow, enter or escape:\n{}",
             choices.join("\n")
         )),
     }
 }
 
-/// `1. Yes` is the key 1 and the words `Yes`. A choice with two digits has no key.
+/// Splits `1. Yes` into the key 1 and the words `Yes`. A choice with a two-digit number has no key.
 fn numbered(choice: &str) -> Option<(char, &str)> {
     let mut letters = choice.trim().chars();
     let number = letters.next().filter(char::is_ascii_digit)?;
@@ -36,14 +36,14 @@ fn numbered(choice: &str) -> Option<(char, &str)> {
     Some((number, rest.strip_prefix(['.', ')'])?.trim()))
 }
 
-/// Whether the screen shows the text once more than before.
+/// Whether the screen shows the text more often than before.
 pub fn has_appeared(text: &str, before: &ScreenText, now: &ScreenText) -> bool {
     let text = packed(text);
     let count = |screen: &ScreenText| packed(&screen.lines.concat()).matches(&text).count();
     count(now) > count(before)
 }
 
-/// Without what a program may draw between the parts of a long line: blanks and the sides of a box.
+/// Removes what a program may draw between the parts of a wrapped line: spaces and box borders.
 fn packed(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !ostler_agents::cautious::is_frame(*c)).collect()
 }

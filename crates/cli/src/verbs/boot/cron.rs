@@ -1,4 +1,4 @@
-//! The last resort: one line of the user's crontab. Every other line is the user's.
+//! Start at boot by one line of the user's crontab, for systems without systemd and launchd. All other lines stay.
 
 use super::environment::{Starts, to_be_set};
 use super::quoting::cron_word;
@@ -9,7 +9,7 @@ use crate::args::Means;
 use crate::exit::Failure;
 
 const WHEN: &[u8] = b"@reboot ";
-/// By this end a line is known as ours.
+/// Suffix that marks crontab lines that Ostler manages.
 const MARK: &[u8] = b" # by `ostler enable`";
 
 pub struct Cron;
@@ -25,7 +25,7 @@ impl BootManager for Cron {
             line.push_str(&format!("{name}={} ", cron_word(&value)?));
         }
         line.push_str(&cron_word(utf8(&daemon.program)?)?);
-        // What it says would be sent as mail.
+        // cron would send the output as mail.
         line.push_str(" start >/dev/null 2>&1");
         line.push_str(&String::from_utf8_lossy(MARK));
         line.push('\n');
@@ -49,9 +49,10 @@ impl BootManager for Cron {
             write(&text)?;
         }
         let description = vec![if daemon.is_running {
-            "the daemon that runs goes on; cron starts it from the next boot on".to_owned()
+            "the running daemon continues; cron starts it from the next boot on".to_owned()
         } else {
-            "cron starts the daemon from the next boot on; now: ostler start".to_owned()
+            "cron starts the daemon from the next boot on; start it now with: ostler start"
+                .to_owned()
         }];
         Ok(Enabled { place: "the user's crontab".to_owned(), change, description })
     }
@@ -66,7 +67,7 @@ impl BootManager for Cron {
     }
 }
 
-/// A crontab, with our lines taken out.
+/// A crontab, split into Ostler's lines and all others.
 struct Table {
     others: Vec<u8>,
     ours: Vec<Vec<u8>>,
@@ -78,7 +79,7 @@ impl Table {
         let none = description.complaint.to_ascii_lowercase().contains("no crontab");
         match description.code {
             Some(0) => Ok(Self::parse(&description.output)),
-            // Anything else may hide lines that we would overwrite.
+            // After any other error, the crontab may have lines that a write would remove.
             Some(_) if none => Ok(Self::parse(b"")),
             Some(_) | None => Err(complain("crontab", &["-l"], &description)),
         }

@@ -1,14 +1,14 @@
-//! What the daemon has to be told at boot, so that it is the same as the one that is started by hand.
+//! The environment of a daemon started at boot, so that it has the same settings as one started by hand.
 
 use super::tool::failed;
 use super::{Daemon, utf8};
 use crate::exit::Failure;
 use std::path::PathBuf;
 
-/// Named relative to the caller's folder or not, they mean the same place at boot.
+/// Paths; they are made absolute, because at boot the working directory differs.
 const PLACES: [&str; 3] = ["OSTLER_HOME", "XDG_STATE_HOME", "OSTLER_REGISTRY"];
 
-/// What `settings` reads.
+/// The variables that `settings` reads.
 const SETTINGS: [&str; 12] = [
     "OSTLER_LEASE",
     "OSTLER_ADOPT",
@@ -24,7 +24,7 @@ const SETTINGS: [&str; 12] = [
     "OSTLER_HTTP_HOSTS",
 ];
 
-/// Whether the one who starts it knows the user's folder.
+/// Whether the daemon is started as the user, with the user's home directory, or by the system.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Starts {
     AsTheUser,

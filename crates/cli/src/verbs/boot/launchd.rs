@@ -1,4 +1,4 @@
-//! launchd holds no descriptors for anybody, so it starts the daemon with its own guardian.
+//! Start at boot by launchd. launchd stores no file descriptors for services, so the daemon runs with its own guardian.
 
 use super::environment::{Starts, to_be_set};
 use super::quoting::xml_text;
@@ -18,7 +18,7 @@ pub struct Launchd {
 impl Launchd {
     pub fn new() -> Result<Self, Failure> {
         let home = std::env::var_os("HOME").filter(|value| !value.is_empty());
-        let home = home.ok_or_else(|| failed("HOME is not set: no place for a launch agent"))?;
+        let home = home.ok_or_else(|| failed("cannot write a launch agent: HOME is not set"))?;
         let file = PathBuf::from(home).join("Library/LaunchAgents").join(format!("{LABEL}.plist"));
         Ok(Self { file: std::path::absolute(file)? })
     }
@@ -27,7 +27,7 @@ impl Launchd {
         format!("gui/{}", ostler_os::user_id())
     }
 
-    /// One that is not loaded is no error.
+    /// Unloads the launch agent. An agent that is not loaded is no error.
     fn unload() -> Result<(), Failure> {
         ask("launchctl", &["bootout", &format!("{}/{LABEL}", Self::domain())], b"").map(|_| ())
     }
@@ -79,7 +79,7 @@ impl BootManager for Launchd {
             demand("launchctl", &["bootstrap", &Self::domain(), utf8(&self.file)?], b"").map(|_| ())
         })?;
         let description = if daemon.is_running {
-            "the daemon that runs goes on"
+            "the running daemon continues"
         } else {
             "the daemon was started; it starts again when you log in"
         };
@@ -91,7 +91,7 @@ impl BootManager for Launchd {
         if read_own(&self.file)?.is_none() {
             return Ok(None);
         }
-        // What it started and abandoned goes on.
+        // The daemon continues: AbandonProcessGroup keeps it from being killed.
         Self::unload()?;
         remove(&self.file)?;
         Ok(Some(Disabled { place: self.file.display().to_string(), description: Vec::new() }))

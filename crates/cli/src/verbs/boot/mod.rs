@@ -1,4 +1,4 @@
-//! `enable` and `disable`: whether the daemon starts with the machine, and by whose means.
+//! `enable` and `disable`: start of the daemon at boot by systemd, launchd or cron.
 
 mod cron;
 mod environment;
@@ -22,29 +22,29 @@ use systemd::Systemd;
 use tool::failed;
 use written::Change;
 
-/// What is to be started at boot.
+/// The daemon to start at boot.
 struct Daemon {
-    /// This very executable.
+    /// The executable of this command.
     program: PathBuf,
     home: PathBuf,
     is_running: bool,
 }
 
-/// What `enable` came to.
+/// The result of `enable`.
 struct Enabled {
     place: String,
     change: Change,
-    /// In a person's words: what follows from it, and what is left to do.
+    /// Lines for the user: the consequences, and commands to run.
     description: Vec<String>,
 }
 
-/// One of those who start things at boot.
+/// A system that starts the daemon at boot.
 trait BootManager {
     fn means(&self) -> Means;
-    /// What would be written.
+    /// The text to write.
     fn text(&self, daemon: &Daemon) -> Result<String, Failure>;
     fn enable(&self, daemon: &Daemon) -> Result<Enabled, Failure>;
-    /// Where something of ours was, if anything was, and what is left to do.
+    /// Removes Ostler's entry; `None` if there is none.
     fn disable(&self) -> Result<Option<Disabled>, Failure>;
 }
 
@@ -88,7 +88,7 @@ pub fn enable(context: &Context, arguments: &EnableArguments) -> Result<Exit, Fa
     Ok(Exit::DONE)
 }
 
-/// The daemon that runs goes on; it is not started again at boot.
+/// Disables the start at boot. A running daemon continues.
 pub fn disable(arguments: &BootArguments) -> Result<Exit, Failure> {
     let starters = match arguments.with {
         None if !arguments.system => everyone()?,
@@ -111,7 +111,7 @@ pub fn disable(arguments: &BootArguments) -> Result<Exit, Failure> {
         return Ok(Exit::DONE);
     }
     if disabled.is_empty() {
-        outln!("was not enabled; nothing was changed");
+        outln!("not enabled; nothing was changed");
     }
     for (means, found) in disabled {
         outln!("disabled with {means}: {}", found.place);
@@ -122,7 +122,7 @@ pub fn disable(arguments: &BootArguments) -> Result<Exit, Failure> {
     Ok(Exit::DONE)
 }
 
-/// The one that was named, or the best that this machine has.
+/// The named boot manager, or the best one on this machine.
 fn choose(arguments: &BootArguments) -> Result<Box<dyn BootManager>, Failure> {
     let means = match arguments.with {
         Some(means) => means,
@@ -132,7 +132,7 @@ fn choose(arguments: &BootArguments) -> Result<Box<dyn BootManager>, Failure> {
     match means {
         Means::Systemd => Ok(Box::new(Systemd::new(arguments.system)?)),
         _ if arguments.system => Err(Failure::usage(
-            "--system is a thing of systemd; leave it out, or use --with systemd",
+            "--system works only with systemd; remove it, or use --with systemd",
         )),
         Means::Launchd => Ok(Box::new(Launchd::new()?)),
         Means::Cron => Ok(Box::new(Cron)),
@@ -146,13 +146,13 @@ fn available() -> Result<Means, Failure> {
         Some(InitSystem::Launchd) if has("launchctl") => Ok(Means::Launchd),
         _ if has("crontab") => Ok(Means::Cron),
         _ => Err(failed(
-            "nothing here starts programs at boot: systemd does not run (or systemctl is not in PATH) and there is no \
-             crontab; install cron, or let whatever starts this machine's programs call `ostler start`",
+            "no supported boot system found: systemd is not running (or systemctl is not in PATH), and crontab is not \
+             installed; install cron, or call `ostler start` from this machine's startup scripts",
         )),
     }
 }
 
-/// Everyone who may have something of ours.
+/// All boot managers that may have an entry of Ostler.
 fn everyone() -> Result<Vec<Box<dyn BootManager>>, Failure> {
     let mut everyone: Vec<Box<dyn BootManager>> = vec![Box::new(Systemd::new(false)?)];
     if ostler_os::init_system() == Some(InitSystem::Launchd) {
@@ -164,21 +164,24 @@ fn everyone() -> Result<Vec<Box<dyn BootManager>>, Failure> {
     Ok(everyone)
 }
 
-/// Where it will be found again after a boot.
+/// The path of this executable, which must exist at the next boot.
 fn own_program() -> Result<PathBuf, Failure> {
     let program = std::env::current_exe()?;
     if !program.is_file() {
         return Err(failed(format!(
-            "{} is no longer there; call the new one by its own path",
+            "{} no longer exists; run the new executable by its path",
             program.display()
         )));
     }
     Ok(program)
 }
 
-/// Files and crontabs that are not UTF-8 are nobody's friend.
+/// Unit files and crontabs are written as UTF-8 only.
 fn utf8(path: &Path) -> Result<&str, Failure> {
     path.to_str().ok_or_else(|| {
-        failed(format!("{} is not UTF-8, and cannot be written down", path.display()))
+        failed(format!(
+            "{} is not UTF-8; `ostler enable` supports only UTF-8 paths",
+            path.display()
+        ))
     })
 }

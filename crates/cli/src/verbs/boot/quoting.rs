@@ -1,17 +1,17 @@
-//! Paths and values as they must be written so that others read them as they are.
+//! Quoting of paths and values for unit files, crontabs and property lists.
 
 use super::tool::failed;
 use crate::exit::Failure;
 use std::fmt::Write;
 
-/// One word of a unit file: between quotes, and without a meaning to the specifiers.
+/// One word of a unit file: in quotes, with specifiers escaped.
 pub fn unit_word(text: &str) -> String {
     let mut word = String::from("\"");
     for character in text.chars() {
         match character {
             '"' | '\\' => word.extend(['\\', character]),
             '%' => word.push_str("%%"),
-            // Written as its number, it can neither end the line nor be taken for space.
+            // The numeric escape can neither end the line nor be read as space.
             control if control.is_ascii_control() => {
                 let _ = write!(word, "\\x{:02x}", control as u32);
             }
@@ -22,8 +22,8 @@ pub fn unit_word(text: &str) -> String {
     word
 }
 
-/// The line that systemd executes. It takes no quotes and no backslashes in a program's name, but in the
-/// arguments of a shell. The colon keeps it from looking for variables.
+/// The command line of `ExecStart`. systemd accepts no quotes and backslashes in a program path, so such a program is
+/// started by a shell. The colon disables variable expansion.
 pub fn unit_command(program: &str, verb: &str) -> String {
     let is_odd = |character: char| "\"'\\".contains(character) || character.is_ascii_control();
     if program.contains(is_odd) {
@@ -33,15 +33,15 @@ pub fn unit_command(program: &str, verb: &str) -> String {
     format!(":{} {verb}", unit_word(program))
 }
 
-/// One word of a command in a crontab, which goes through cron and then through a shell.
+/// One word of a crontab command, which cron and then a shell parse.
 pub fn cron_word(text: &str) -> Result<String, Failure> {
     if text.contains(['\n', '\r', '\0']) {
         return Err(failed(format!(
-            "{text:?} cannot stand in a crontab: it is more than one line"
+            "{text:?} cannot be written into a crontab: it contains a line break"
         )));
     }
-    // cron takes `%` for the end of the command unless a backslash stands before it, and a backslash
-    // before that one would take its meaning: the shell's empty word keeps the two apart.
+    // For cron an unescaped `%` ends the command. A backslash in the path directly before `\%` would break the escape,
+    // so an empty shell word ('') separates them.
     let word = text.replace('\'', r"'\''").replace('%', r"''\%");
     Ok(format!("'{word}'"))
 }
@@ -55,7 +55,7 @@ pub fn xml_text(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// D11: whatever stands in a path means itself.
+    /// D11: special characters in a path have no effect.
     #[test]
     fn paths_mean_themselves() {
         assert_eq!(unit_word(r#"/a b%c"d\e"#), r#""/a b%%c\"d\\e""#);

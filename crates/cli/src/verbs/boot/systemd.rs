@@ -1,5 +1,5 @@
-//! systemd is the guardian then: it holds the runs' descriptors, hears the signs of life, and starts the
-//! supervisor again.
+//! Start at boot by systemd. systemd replaces the guardian: it stores the runs' file descriptors, receives the
+//! watchdog notifications, and restarts the supervisor.
 
 use super::environment::{Starts, to_be_set};
 use super::quoting::{unit_command, unit_word};
@@ -13,14 +13,14 @@ use std::path::PathBuf;
 
 const UNIT: &str = "ostler.service";
 
-/// A run has up to four descriptors. Their names come in one variable of at most 128 KiB, each with 10
-/// bytes; with more, the kernel would refuse to start a successor at all.
+/// A run has up to four descriptors. systemd passes their names in one environment variable of at most 128 KiB, about
+/// 10 bytes each; with a longer variable the kernel refuses to execute the successor.
 const DESCRIPTORS_MOST: u64 = 12_000;
 
-/// Beside those that are held: stdio, and what systemd needs itself on the way to a successor.
+/// Descriptors in addition to the stored ones: stdio, and those that systemd needs to start a successor.
 const DESCRIPTORS_BESIDE: u64 = 1_000;
 
-/// Whose systemd.
+/// The systemd instance.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manager {
     User,
@@ -44,13 +44,13 @@ impl Systemd {
             .map(PathBuf::from)
             .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".config")))
             .ok_or_else(|| {
-                failed("neither XDG_CONFIG_HOME nor HOME is set: no place for a unit")
+                failed("cannot write a systemd unit: neither XDG_CONFIG_HOME nor HOME is set")
             })?;
         let file = std::path::absolute(folder.join("systemd/user").join(UNIT))?;
         Ok(Self { manager: Manager::User, file })
     }
 
-    /// The words of `systemctl`, with whose.
+    /// The arguments of `systemctl`, with `--user` if needed.
     fn words<'a>(&self, words: &[&'a str]) -> Vec<&'a str> {
         match self.manager {
             Manager::User => [&["--user"], words].concat(),
@@ -77,12 +77,12 @@ impl Systemd {
         })
     }
 
-    /// As a person would type it.
+    /// The command as a user types it.
     fn typed(&self, verb: &str) -> String {
         format!("systemctl {} ostler", self.words(&[verb]).join(" "))
     }
 
-    /// Without it a user's systemd, and all that it started, ends when the user logs out.
+    /// Without lingering, a user's systemd and all its services end when the user logs out.
     fn linger_hint(&self) -> Option<String> {
         if self.manager == Manager::System {
             return None;
@@ -97,14 +97,14 @@ impl Systemd {
         });
         (!lingers).then(|| {
             format!(
-                "it starts when you log in and ends when you log out; to have it from boot on: loginctl enable-linger {user}"
+                "the daemon starts when you log in and ends when you log out; to start it at boot: loginctl enable-linger {user}"
             )
         })
     }
 }
 
-/// How many are held, and the limit that a successor must be given to be handed so many: systemd would
-/// otherwise fail to start it, for ever. No more than can be had.
+/// The size of the descriptor store, and the descriptor limit of the supervisor. With a lower limit systemd cannot pass
+/// the stored descriptors to a successor, and every start fails. Neither exceeds the hard limit.
 fn descriptors() -> (u64, u64) {
     let most = ostler_os::capabilities().descriptors_hard.unwrap_or(u64::MAX);
     let limit = most.min(DESCRIPTORS_MOST + DESCRIPTORS_BESIDE);
@@ -129,11 +129,11 @@ impl BootManager for Systemd {
         let (held, limit) = descriptors();
         Ok(format!(
             "# {MARK}
-# What you want otherwise belongs into `{edit}`.
+# To change a setting, use `{edit}`.
 
 [Unit]
-Description=Ostler, which looks after agents and services
-# It comes back, however often it dies.
+Description=Ostler, supervisor for AI agents and services
+# Restart it any number of times.
 StartLimitIntervalSec=0
 
 [Service]
@@ -143,25 +143,25 @@ ExecStart={command}
 {environment}Restart=on-failure
 RestartSec=1
 
-# It leaves its runs alive on SIGUSR2, says so with exit code {HAND_OVER}, and its successor finds
-# their pipes and terminals here.
+# On SIGUSR2 it exits with code {HAND_OVER} and leaves its runs alive. Its successor gets their pipes
+# and terminals from the descriptor store.
 RestartKillSignal=SIGUSR2
 SuccessExitStatus={HAND_OVER}
 RestartForceExitStatus={HAND_OVER}
 FileDescriptorStoreMax={held}
 LimitNOFILE={limit}:524288
 
-# On SIGTERM it ends its runs itself, each within its grace. Nobody else ends them.
+# On SIGTERM it stops its runs itself, each within its grace period. systemd must not kill them.
 KillSignal=SIGTERM
 KillMode=process
 TimeoutStartSec=120
 TimeoutStopSec=120
 
-# No sign of life: a successor takes over.
+# Without watchdog notifications, systemd kills it and starts a successor.
 WatchdogSec=10
 WatchdogSignal=SIGKILL
 
-# A cgroup for every run, and no end of all because one had too little memory.
+# Each run gets its own cgroup. One run out of memory must not stop all others.
 Delegate=yes
 OOMPolicy=continue
 TasksMax=infinity
@@ -175,7 +175,7 @@ WantedBy={target}
 
     fn enable(&self, daemon: &Daemon) -> Result<Enabled, Failure> {
         let text = self.text(daemon)?;
-        // By its own guardian, or by systemd: either way it is not disturbed.
+        // A running daemon is not restarted, whether its own guardian or systemd started it.
         let start =
             if daemon.is_running { &["enable", UNIT][..] } else { &["enable", "--now", UNIT] };
         let was_active = self.is_active();
@@ -187,17 +187,17 @@ WantedBy={target}
         match (daemon.is_running, was_active) {
             (false, false) => description.push("the daemon was started".to_owned()),
             (false, true) => description.push(format!(
-                "the unit still runs as it was before; for this home: {} && {} (the other's runs end)",
+                "the unit still runs for another home; to use this home: {} && {} (stops the other home's runs)",
                 self.typed("stop"),
                 self.typed("start")
             )),
             (true, true) if change == Change::None => {}
             (true, true) => description.push(format!(
-                "the daemon goes on as it was started; for the new unit: {} (every run goes on)",
+                "the daemon still runs with the old unit; to apply the new one: {} (runs continue)",
                 self.typed("restart")
             )),
             (true, false) => description.push(format!(
-                "the daemon that runs goes on; systemd starts it from the next boot on, or now: ostler stop && {}",
+                "the running daemon continues; systemd starts it from the next boot on, or now: ostler stop && {}",
                 self.typed("start")
             )),
         }
@@ -212,9 +212,9 @@ WantedBy={target}
         self.systemctl(&["disable", UNIT])?;
         let place = self.file.display().to_string();
         if self.is_active() {
-            // Without its unit, systemd would forget how to treat what runs.
+            // Without the unit file, systemd would lose the settings of the running service.
             let description = format!(
-                "the daemon goes on until `{}`; its unit is kept until then, `ostler disable` removes it",
+                "the daemon and its unit stay until `{}`; then run `ostler disable` again",
                 self.typed("stop")
             );
             return Ok(Some(Disabled { place, description: vec![description] }));

@@ -1,4 +1,4 @@
-//! Asking the system's own tools, and passing on what they complain about.
+//! Runs the system's tools and reports their errors.
 
 use crate::exit::Failure;
 use ostler_os::ToolOutput;
@@ -7,13 +7,13 @@ pub fn failed(message: impl Into<String>) -> Failure {
     Failure::failed(anyhow::anyhow!(message.into()))
 }
 
-/// To its end, however it ends. The error is that it could not be started.
+/// Runs a tool to its end. Returns an error only if it cannot be started.
 pub fn ask(tool: &str, words: &[&str], input: &[u8]) -> Result<ToolOutput, Failure> {
     ostler_os::run_tool(tool, words, input)
         .map_err(|error| failed(format!("`{tool} {}` cannot be run: {error}", words.join(" "))))
 }
 
-/// The same where anything but success is a failure.
+/// Like [`ask`], but any exit code except 0 is an error.
 pub fn demand(tool: &str, words: &[&str], input: &[u8]) -> Result<ToolOutput, Failure> {
     let description = ask(tool, words, input)?;
     if description.code == Some(0) {
@@ -25,10 +25,10 @@ pub fn demand(tool: &str, words: &[&str], input: &[u8]) -> Result<ToolOutput, Fa
 
 pub fn complain(tool: &str, words: &[&str], description: &ToolOutput) -> Failure {
     let how = match description.code {
-        Some(code) => format!("ended with {code}"),
+        Some(code) => format!("failed with exit code {code}"),
         None => "was killed".to_owned(),
     };
     let why =
-        if description.complaint.is_empty() { "without a word" } else { &description.complaint };
+        if description.complaint.is_empty() { "no error output" } else { &description.complaint };
     failed(format!("`{tool} {}` {how}: {why}", words.join(" ")))
 }

@@ -1,4 +1,4 @@
-//! Files for others to read, which are ours only if we wrote them.
+//! Files that `enable` writes for the boot system. Ostler changes only files with its mark.
 
 use super::tool::failed;
 use crate::exit::Failure;
@@ -6,24 +6,24 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Somewhere in every file of ours.
+/// The mark in every file that Ostler writes.
 pub const MARK: &str = "Written by `ostler enable`; `ostler disable` removes it.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     New,
-    /// Something else of ours was there.
+    /// An older file of Ostler was replaced.
     Other,
     None,
 }
 
-/// What is there, if it is ours. Somebody else's is not touched.
+/// Reads the file if Ostler wrote it. A file without the mark is an error.
 pub fn read_own(path: &Path) -> Result<Option<String>, Failure> {
     let cannot = |error| failed(format!("{} cannot be read: {error}", path.display()));
     match fs::read_to_string(path) {
         Ok(text) if text.contains(MARK) => Ok(Some(text)),
         Ok(_) => Err(failed(format!(
-            "{} was not written by ostler, so it is left as it is; move it away first",
+            "{} was not written by ostler and is not changed; move it away first",
             path.display()
         ))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -31,7 +31,7 @@ pub fn read_own(path: &Path) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Writes it whole or not at all; if `then` fails, what was there before is there again.
+/// Replaces the file atomically, then calls `then`; if that fails, restores the previous file.
 pub fn write_own(
     path: &Path,
     text: &str,

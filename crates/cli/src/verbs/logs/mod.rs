@@ -1,4 +1,4 @@
-//! What runs and units have written: one as it is, several line by line in the order of time.
+//! `ostler logs`: the output of one run or unit byte by byte, or of several line by line in order of time.
 
 mod printer;
 mod source;
@@ -16,7 +16,7 @@ pub use source::Stream;
 use source::{LineAssembler, RawLine, Source, Target};
 use std::sync::mpsc;
 
-/// A line as it is shown.
+/// A line of output.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
@@ -51,7 +51,7 @@ pub fn logs(context: &Context, arguments: &LogsArguments) -> Result<Exit, Failur
     Ok(Exit::DONE)
 }
 
-/// A unit by its name, or a run by enough of its id.
+/// Finds a unit by its name, or a run by a part of its id.
 fn resolve(client: &mut Client, name: &str, units: &[String]) -> Result<Target, Failure> {
     if units.iter().any(|unit| unit == name) {
         return Ok(Target::Unit(name.to_owned()));
@@ -65,7 +65,7 @@ fn resolve(client: &mut Client, name: &str, units: &[String]) -> Result<Target, 
     }
 }
 
-/// Its bytes as they are, where no lines are asked for.
+/// Prints one source, as raw bytes unless an option needs lines.
 fn one(mut source: Source, follow: bool, printer: &mut Printer<'_>) -> Result<Shown, Failure> {
     if follow {
         source.follow()?;
@@ -78,7 +78,7 @@ fn one(mut source: Source, follow: bool, printer: &mut Printer<'_>) -> Result<Sh
     Ok(Shown::GoOn)
 }
 
-/// What is there already in the order of time; from then on as it comes.
+/// Prints several sources: existing lines in order of time, new lines as they arrive.
 fn several(
     sources: Vec<Source>,
     follow: bool,
@@ -151,7 +151,7 @@ fn follow_one(
     Ok(())
 }
 
-/// The newest lines of a unit, and what comes, until nobody listens any more.
+/// Sends the newest lines of a unit and then new lines, until the receiver is dropped.
 #[cfg(feature = "top")]
 pub fn follow_unit(context: &Context, unit: &str, most: u64) -> mpsc::Receiver<Line> {
     let (sender, lines) = mpsc::sync_channel(1_024);
@@ -168,7 +168,7 @@ pub fn follow_unit(context: &Context, unit: &str, most: u64) -> mpsc::Receiver<L
                     return Ok(());
                 }
             }
-            let _ = sender.send(now("(it is stopped)".to_owned()));
+            let _ = sender.send(now("(stopped)".to_owned()));
             Ok(())
         };
         if let Err(failure) = follow() {

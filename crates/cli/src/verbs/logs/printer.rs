@@ -1,4 +1,4 @@
-//! Raw bytes as they are; or lines, where lines are asked for, with the name before each where there are several.
+//! Prints raw bytes, or lines if an option needs them. With several sources, each line begins with its name.
 
 use super::source::{Cutter, Piece, RawLine};
 use crate::args::LogsArguments;
@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     GoOn,
-    /// Like `| head`: no error.
+    /// The reader closed the pipe, as `| head` does; no error.
     NobodyReads,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Of the only one there is.
+    /// Prints a piece of the only source.
     pub fn add(&mut self, piece: &Piece) -> Result<Shown, Failure> {
         let mut written = Ok(());
         if self.by_line {

@@ -1,4 +1,4 @@
-//! Where lines come from: one run after the other of one unit, or one run.
+//! A source of output: one run, or the runs of one unit one after the other.
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
-/// How many runs of a unit are looked back at.
+/// How many past runs of a unit are read.
 const RUNS_MOST: u64 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -46,7 +46,7 @@ pub struct Piece {
     pub bytes: Vec<u8>,
 }
 
-/// Whose output is meant: a unit's newest run, with `since` all that reach into that time, or the one before.
+/// The runs to print: a unit's newest run, or the previous one, or with `since` all runs that were live in that time.
 pub fn runs(
     client: &mut Client,
     target: &Target,
@@ -55,7 +55,7 @@ pub fn runs(
 ) -> Result<VecDeque<RunId>, Failure> {
     let unit = match target {
         Target::Run { .. } if previous => {
-            return Err(Failure::usage("--previous is of a unit's runs; this is a run"));
+            return Err(Failure::usage("--previous works only with unit names, not with run ids"));
         }
         Target::Run { id, .. } => return Ok(VecDeque::from([*id])),
         Target::Unit(unit) => unit,
@@ -63,7 +63,7 @@ pub fn runs(
     let runs = runs_of(client, unit)?;
     if previous {
         let Some(run) = runs.get(1) else {
-            let message = format!("{unit} has had no run before this one");
+            let message = format!("{unit} has no previous run");
             return Err(Failure { exit: Exit::NO_SUCH, cause: anyhow::anyhow!(message) });
         };
         return Ok(VecDeque::from([run.run_id]));
@@ -80,7 +80,7 @@ pub fn runs(
     Ok(meant)
 }
 
-/// The newest first.
+/// The runs of a unit, newest first.
 fn runs_of(client: &mut Client, unit: &str) -> Result<Vec<RunRecord>, Failure> {
     let filter =
         List { live_only: false, newest_ended: Some(RUNS_MOST), unit: Some(unit.to_owned()) };
@@ -90,13 +90,13 @@ fn runs_of(client: &mut Client, unit: &str) -> Result<Vec<RunRecord>, Failure> {
 pub struct Source {
     context: Context,
     target: Target,
-    /// Yet to be shown.
+    /// Runs not shown yet.
     runs: VecDeque<RunId>,
     from: ViewFrom,
     is_following: bool,
     view: Option<ReconnectingView>,
     at_ms: u64,
-    /// The run that was shown last, and how far.
+    /// The run shown last, and the offset reached.
     shown: Option<(RunId, u64)>,
 }
 
@@ -118,7 +118,7 @@ impl Source {
         &self.target
     }
 
-    /// From here on goes on with what comes.
+    /// From now on waits for new output.
     pub fn follow(&mut self) -> Result<(), Failure> {
         self.is_following = true;
         if let Some((run, offset)) = self.shown {
@@ -131,7 +131,7 @@ impl Source {
         let call = View {
             run: run.to_string(),
             from,
-            // An older one is over; it is shown to its end and the next follows.
+            // An older run has ended, so its view ends and the next run follows.
             follow: self.is_following,
             interactive: false,
             size: None,
@@ -141,7 +141,7 @@ impl Source {
         Ok(())
     }
 
-    /// Waits for more, if it follows.
+    /// The next piece of output. With [`Source::follow`], waits for it.
     pub fn next_piece(&mut self) -> Result<Option<Piece>, Failure> {
         loop {
             let Some(view) = &mut self.view else {
@@ -151,7 +151,7 @@ impl Source {
                     None => None,
                 };
                 let Some(run) = next else { return Ok(None) };
-                // Only the first that is shown is cut.
+                // The start position applies only to the first run shown.
                 let is_first = self.shown.is_none();
                 let from = match self.from {
                     ViewFrom::Since(at_ms) => ViewFrom::Since(at_ms),
@@ -174,7 +174,7 @@ impl Source {
                 }
                 Frame::Gap(gap) => {
                     let (from, to) = (gap.from, gap.to);
-                    errln!("ostler: {} bytes (offset {from} to {to}) are not kept", to - from);
+                    errln!("ostler: {} bytes (offset {from} to {to}) are not stored", to - from);
                     continue;
                 }
                 Frame::Ended(_) | Frame::Caught => {
@@ -188,8 +188,7 @@ impl Source {
         }
     }
 
-    /// The unit's next run, once there is one. `None` if there will be none: the unit is stopped, has done its
-    /// work, or is no more.
+    /// Waits for the unit's next run. `None` if there will be none: the unit is stopped, done, or removed.
     fn next_run(&mut self) -> Result<Option<RunId>, Failure> {
         let unit = match &self.target {
             Target::Unit(unit) => unit.clone(),
@@ -206,7 +205,7 @@ impl Source {
                 continue;
             }
             loop {
-                // Whatever happens from here on is told there.
+                // The subscription is open before the runs are listed, so no new run is missed.
                 match journal.next_response::<Vec<Entry>>() {
                     Ok(_) => {}
                     Err(ClientError::Lost(_)) => continue 'anew,
@@ -232,7 +231,7 @@ impl Source {
                     UnitState::Stopped | UnitState::Done => return Ok(None),
                     UnitState::Error if !is_reported => {
                         is_reported = true;
-                        errln!("ostler: {unit} is not started again: {}", look.view.why);
+                        errln!("ostler: {unit} is not restarted: {}", look.view.why);
                     }
                     UnitState::Error
                     | UnitState::Waiting
@@ -257,8 +256,8 @@ pub struct RawLine {
     pub text: Vec<u8>,
 }
 
-/// Puts pieces together to lines. A line is of one stream and one run only, so a character that was written in two parts is
-/// whole.
+/// Assembles lines from pieces. A line belongs to one stream of one run, so a multi-byte character written in two parts
+/// stays whole.
 pub struct LineAssembler {
     source: Source,
     cutter: Cutter,
@@ -284,7 +283,7 @@ impl LineAssembler {
         }
     }
 
-    /// What was written without an end of line.
+    /// The last lines without a newline.
     pub fn rest(&mut self) -> Vec<RawLine> {
         self.cutter.rest()
     }

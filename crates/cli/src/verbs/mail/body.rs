@@ -2,7 +2,7 @@ use crate::exit::Failure;
 use ostler_model::Mail;
 use std::io::{self, Read};
 
-/// What was given, or all of standard input.
+/// The text of the argument, or all of standard input.
 pub fn body(given: Option<String>) -> Result<String, Failure> {
     if let Some(given) = given {
         return Ok(given);
@@ -11,7 +11,7 @@ pub fn body(given: Option<String>) -> Result<String, Failure> {
         return Err(Failure::usage("the text is missing: give it with -m, or on standard input"));
     }
     let mut bytes = Vec::new();
-    // One more than may be, so that what is too long is told and not cut.
+    // One byte more than the limit, to detect a text that is too long.
     io::stdin().take(Mail::BODY_MOST as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > Mail::BODY_MOST {
         let most = Mail::BODY_MOST;

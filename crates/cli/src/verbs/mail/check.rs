@@ -10,7 +10,7 @@ use ostler_ops::mail::{Claim, Settle};
 use serde_json::json;
 use std::io::Write;
 
-/// An agent's context has an end: more than this is left for the next time.
+/// The most messages injected at once, because an agent's context is limited. The rest stays for the next call.
 const INJECTED_MOST: u32 = 50;
 
 pub fn check(context: &Context, arguments: MailCheckArguments) -> Result<Exit, Failure> {
@@ -29,7 +29,8 @@ pub fn check(context: &Context, arguments: MailCheckArguments) -> Result<Exit, F
     Ok(if unread > 0 { Exit::DONE } else { Exit::FAILED })
 }
 
-/// Each message goes to one caller. It is read once it was written out, and goes back if it could not be.
+/// Claims the messages, so that each goes to one caller only. They count as read once they are written to standard
+/// output; if that fails, they are returned unread.
 fn give(client: &mut MailClient, name: String, json: bool) -> Result<Exit, Failure> {
     let mails = client.call(&Claim { to: name.clone(), most: INJECTED_MOST })?;
     if mails.is_empty() {

@@ -1,4 +1,4 @@
-//! What the verbs of mail ask.
+//! The requests of the mail verbs.
 
 use crate::context::Context;
 use crate::exit::Failure;
@@ -18,7 +18,7 @@ impl MailClient {
         Ok(self.0.call(operation)?)
     }
 
-    /// With an id of its own, so that client twice sends once.
+    /// Sends a message. The client chooses its id, so a request that is sent twice stores one message.
     pub fn send(
         &mut self,
         from: String,
@@ -33,7 +33,7 @@ impl MailClient {
         self.call(&Send(draft))
     }
 
-    /// All of a mailbox, page by page.
+    /// The whole mailbox, read page by page.
     pub fn mailbox(&mut self, to: &str, unread_only: bool) -> Result<Vec<Mail>, Failure> {
         let mut mails: Vec<Mail> = Vec::new();
         loop {
@@ -46,7 +46,7 @@ impl MailClient {
         }
     }
 
-    /// How much of this name's mail is unread.
+    /// The number of unread messages for this name.
     pub fn unread(&mut self, name: &str) -> Result<usize, Failure> {
         let waiting = self.call(&Counts {})?;
         let own = waiting.iter().find(|waiting| waiting.name == name);

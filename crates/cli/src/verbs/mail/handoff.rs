@@ -7,13 +7,13 @@ use crate::exit::{Exit, Failure};
 use crate::print::outln;
 use ostler_model::MailKind;
 
-/// Mail to oneself, for the session that follows. The journal tells of it.
+/// Sends mail to the caller's own next conversation. The journal records it.
 pub fn handoff(context: &Context, arguments: HandoffArguments) -> Result<Exit, Failure> {
     let HandoffArguments { subject, message, sender, json } = arguments;
     let body = body(message)?;
     let mut client = MailClient::new(context)?;
     let Some(name) = own_name(&mut client, sender)? else {
-        return Err(Failure::usage("who hands off? Say --as NAME, or set OSTLER_AGENT"));
+        return Err(Failure::usage("the sender is unknown; use --as NAME, or set OSTLER_AGENT"));
     };
     let mail = client.send(name.clone(), name, subject, body, MailKind::Handoff)?;
     if json {

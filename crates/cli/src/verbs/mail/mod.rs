@@ -27,9 +27,9 @@ pub fn mail(context: &Context, verb: MailVerb) -> Result<Exit, Failure> {
     }
 }
 
-/// Who says something, for verbs that say it in another way.
+/// The sender's name, for other verbs that send texts.
 pub fn sender_name(context: &Context, given: Option<String>) -> Result<String, Failure> {
-    // Nobody is started for it: no unit of theirs would run.
+    // Does not start a supervisor: a new one has no running unit to send a text to.
     context.connect_running()?;
     identity::name_or_overseer(&mut client::MailClient::new(context)?, given)
 }

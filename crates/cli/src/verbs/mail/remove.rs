@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::print::outln;
 use ostler_ops::mail::{Remove, Show};
 
-/// Every id must be one: nothing is done by halves.
+/// Looks up all ids first, so that an unknown id removes nothing.
 pub fn remove(context: &Context, arguments: &MailRemoveArguments) -> Result<Exit, Failure> {
     let mut client = MailClient::new(context)?;
     let mut mails = Vec::new();

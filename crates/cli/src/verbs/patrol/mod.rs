@@ -1,4 +1,4 @@
-//! `ostler patrol`: by hand what the patrol does by itself, and what people may order.
+//! `ostler patrol`: runs the patrol's checks by hand, and gives it orders.
 
 mod orders;
 mod plan;
@@ -49,17 +49,17 @@ fn report_checked(agent: &str, checked: &Checked, json: bool) -> Result<Exit, Fa
     } else {
         match checked {
             Checked::Responsive { why } => outln!("{agent} answers: {why}"),
-            Checked::NotRunning { why } => outln!("{agent} was not asked: {why}"),
+            Checked::NotRunning { why } => outln!("{agent} was not checked: {why}"),
             Checked::Waiting { why } => outln!("{agent} waits for a person: {why}"),
             Checked::InCooldown { seconds } => {
-                outln!("{agent} was killed a moment ago; asked again in {seconds} s");
+                outln!("{agent} was killed recently; next check in {seconds} s");
             }
             Checked::Silent { failures } => {
-                outln!("{agent} did not answer, {failures} of 3 times in a row");
+                outln!("{agent} did not answer (failure {failures} of 3)");
             }
             Checked::ShouldBeKilled { failures } => {
                 outln!(
-                    "{agent} did not answer {failures} times in a row: it should be killed (ostler restart {agent})"
+                    "{agent} did not answer {failures} times in a row; restart it with `ostler restart {agent}`"
                 );
             }
         }

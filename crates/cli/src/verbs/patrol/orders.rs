@@ -1,4 +1,4 @@
-//! What people, and agents about themselves, may say.
+//! Orders from people, and reports of agents about themselves.
 
 use super::{failure, plan};
 use crate::args::{SaidState, SayArguments};
@@ -17,12 +17,12 @@ pub fn pause(context: &Context, reason: &str) -> Result<Exit, Failure> {
     let given = order(reason);
     let plan = change(context, |orders| orders.paused = Some(given.clone()))?;
     complain(show_paused(&plan, Some(&given)));
-    outln!("paused: every agent is still looked at, and nothing is done");
+    outln!("paused: the patrol checks every agent but does not act, until `ostler patrol resume`");
     Ok(Exit::DONE)
 }
 
 pub fn resume(context: &Context) -> Result<Exit, Failure> {
-    // The file first: as long as it lies there, it is an order.
+    // Remove the file first: the patrol obeys it as long as it exists.
     let (_, plan) = plan::open(context)?;
     show_paused(&plan, None).map_err(failure)?;
     change(context, |orders| orders.paused = None)?;
@@ -30,7 +30,7 @@ pub fn resume(context: &Context) -> Result<Exit, Failure> {
     Ok(Exit::DONE)
 }
 
-/// The order first, so that no tick starts anybody again in between.
+/// Stores the order before it stops the agents, so that no tick restarts one in between.
 pub fn stop(context: &Context, reason: &str) -> Result<Exit, Failure> {
     let (connector, plan) = plan::open(context)?;
     let mut connection = connector.open().map_err(failure)?;
@@ -48,7 +48,7 @@ pub fn stop(context: &Context, reason: &str) -> Result<Exit, Failure> {
         }
     })?;
     complain(show_stopped(&plan, Some(&given)));
-    // One that cannot be stopped keeps no other from being stopped.
+    // A failure to stop one agent must not keep the others running.
     let asked: Vec<_> =
         wanted.iter().map(|name| (name, connection.ask_unit(name, UnitAsk::Stop))).collect();
     let mut wrong = None;
@@ -64,11 +64,11 @@ pub fn stop(context: &Context, reason: &str) -> Result<Exit, Failure> {
     if let Some(error) = wrong {
         return Err(failure(error));
     }
-    outln!("every agent is stopped, until `ostler patrol estop --clear`");
+    outln!("every agent stays stopped until `ostler patrol estop --clear`");
     Ok(Exit::DONE)
 }
 
-/// Those that it stopped run again.
+/// Ends the emergency stop and starts the agents that it stopped.
 pub fn lift(context: &Context) -> Result<Exit, Failure> {
     let (connector, plan) = plan::open(context)?;
     show_stopped(&plan, None).map_err(failure)?;
@@ -84,14 +84,14 @@ pub fn lift(context: &Context) -> Result<Exit, Failure> {
             Err(error) => outln!("{name}: {error}"),
         }
     }
-    outln!("lifted");
+    outln!("emergency stop ended");
     Ok(Exit::DONE)
 }
 
 pub fn busy(context: &Context, agent: Option<&str>, time_ms: u64) -> Result<Exit, Failure> {
     let (mut connection, name, before) = said_of(context, agent)?;
     if time_ms > WatchReport::BUSY_MOST_MS {
-        return Err(Failure::usage("nobody is busy for more than 24h; say so again tomorrow"));
+        return Err(Failure::usage("the maximum is 24h; repeat the command later"));
     }
     let until = (time_ms > 0).then(|| ostler_os::wall_ms() + time_ms);
     speak(&mut connection, &name, WatchReport { busy_until_ms: until, ..before })?;
@@ -117,8 +117,8 @@ pub fn said(context: &Context, arguments: &SayArguments) -> Result<Exit, Failure
     speak(&mut connection, &name, WatchReport { declared, ..before })?;
     match arguments.state {
         SaidState::Stuck => outln!("{name}: stuck"),
-        SaidState::AwaitingGate => outln!("{name}: awaiting a gate"),
-        SaidState::Clear => outln!("{name}: neither stuck nor awaiting a gate"),
+        SaidState::AwaitingGate => outln!("{name}: waiting for an approval"),
+        SaidState::Clear => outln!("{name}: neither stuck nor waiting for an approval"),
     }
     Ok(Exit::DONE)
 }
@@ -135,7 +135,7 @@ pub fn spawn(context: &Context, agent: &str, message: &str) -> Result<Exit, Fail
         orders.spawns.retain(|other| other.agent != name);
         orders.spawns.push(spawn.clone());
     })?;
-    outln!("{name}: started at the next tick (now: ostler patrol tick)");
+    outln!("{name}: starts at the next tick (to start it now: ostler patrol tick)");
     Ok(Exit::DONE)
 }
 
@@ -143,7 +143,7 @@ pub fn clear(context: &Context, agent: &str) -> Result<Exit, Failure> {
     let (connector, plan) = plan::open(context)?;
     let name = plan.agent(agent).map_err(failure)?.name.clone();
     ostler_patrol::forget(&connector, &plan, &name).map_err(failure)?;
-    outln!("{name}: its crash loop and its waits are forgotten");
+    outln!("{name}: crash loop and delays are reset");
     Ok(Exit::DONE)
 }
 
@@ -164,7 +164,7 @@ fn said_of(
     let own = std::env::var("OSTLER_AGENT").ok().filter(|name| !name.is_empty());
     let agent = agent.map(str::to_owned).or(own).ok_or_else(|| {
         Failure::usage(
-            "which agent? name it with --as, or call this inside an agent ($OSTLER_AGENT)",
+            "the agent is unknown; name it with --as, or run this inside an agent ($OSTLER_AGENT)",
         )
     })?;
     let (connector, plan) = plan::open(context)?;
@@ -179,7 +179,7 @@ fn speak(connection: &mut Connection, name: &str, said: WatchReport) -> Result<(
     connection.call(&call).map(|_| ()).map_err(failure)
 }
 
-/// Until nobody else has changed them in between.
+/// Changes the orders by compare-and-swap: retries if another process changed them in between.
 fn change(context: &Context, mut with: impl FnMut(&mut PatrolOrders)) -> Result<Plan, Failure> {
     let (connector, plan) = plan::open(context)?;
     let mut connection = connector.open().map_err(failure)?;
@@ -195,10 +195,13 @@ fn change(context: &Context, mut with: impl FnMut(&mut PatrolOrders)) -> Result<
     }
 }
 
-/// The order stands without the file: that is for other tools.
+/// A failed write of the file is only a warning: the order is valid without it, the file is for other tools.
 fn complain(shown: Result<(), PatrolError>) {
     if let Err(error) = shown {
-        errln!("the order is given, but not to other tools: {}", failure(error).description());
+        errln!(
+            "the order is valid, but its file for other tools was not written: {}",
+            failure(error).description()
+        );
     }
 }
 

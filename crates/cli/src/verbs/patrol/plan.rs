@@ -1,4 +1,4 @@
-//! What is on patrol: by the file of which the daemon has its unit.
+//! The plan of the patrol, from the ostler.toml that declares it to the daemon.
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 const UNIT: &str = "patrol";
 
-/// The way in, and what the daemon's file says now.
+/// The connection to the daemon, and the present plan in the daemon's file.
 pub fn open(context: &Context) -> Result<(Connector, Plan), Failure> {
     let path = declared_in(context)?;
     let Read { plan, wrong } = read(context, &path)?;
@@ -29,7 +29,7 @@ fn declared_in(context: &Context) -> Result<PathBuf, Failure> {
     let none = || Failure {
         exit: Exit::NO_SUCH,
         cause: anyhow::anyhow!(
-            "no patrol is declared: write [patrol] and [patrol.watch.NAME] into ostler.toml, then call `ostler up`"
+            "no patrol is declared; add [patrol] and [patrol.watch.NAME] to ostler.toml, then run `ostler up`"
         ),
     };
     let views = context.connect_running()?.call(&List {})?;
@@ -37,13 +37,14 @@ fn declared_in(context: &Context) -> Result<PathBuf, Failure> {
     view.file.map(PathBuf::from).ok_or_else(none)
 }
 
-/// What the file says; or what it said when it could last be read, and what is wrong with it now.
+/// The plan of the file; or the plan that was last read, and the error in the file.
 pub struct Read {
     pub plan: Plan,
     pub wrong: Option<String>,
 }
 
-/// A slip in the file is no reason to leave the agents alone, nor to refuse to stop them.
+/// Reads the plan. With an error in the file, the patrol continues with the last valid plan, so that it still watches
+/// the agents and can stop them.
 pub fn read(context: &Context, path: &Path) -> Result<Read, Failure> {
     let home = context.home.path();
     let instance = std::fs::read_to_string(home.join("instance"))?.trim().to_owned();
@@ -51,7 +52,7 @@ pub fn read(context: &Context, path: &Path) -> Result<Read, Failure> {
         Ok(Ok(config)) => {
             let spec = config.patrol.ok_or_else(|| {
                 let description =
-                    format!("{} declares no [patrol] any more; call `ostler up`", path.display());
+                    format!("{} no longer declares [patrol]; run `ostler up`", path.display());
                 Failure::failed(anyhow::anyhow!(description))
             })?;
             let plan = Plan::new(spec, &config.units, instance, home.to_owned());
@@ -61,7 +62,7 @@ pub fn read(context: &Context, path: &Path) -> Result<Read, Failure> {
         Ok(Err(problems)) => problems,
         Err(failure) => {
             let Some(plan) = Plan::kept(home, instance) else { return Err(failure) };
-            let wrong = format!("{}: what it said before counts", failure.description());
+            let wrong = format!("{}; the last valid version is used", failure.description());
             return Ok(Read { plan, wrong: Some(wrong) });
         }
     };
@@ -69,6 +70,6 @@ pub fn read(context: &Context, path: &Path) -> Result<Read, Failure> {
         return Err(file::refused(path, &problems));
     };
     let first = problems.first().map(ToString::to_string).unwrap_or_default();
-    let wrong = format!("{first}\n{} is wrong: what it said before counts", path.display());
+    let wrong = format!("{first}\n{} is invalid; the last valid version is used", path.display());
     Ok(Read { plan, wrong: Some(wrong) })
 }

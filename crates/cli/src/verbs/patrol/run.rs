@@ -1,4 +1,4 @@
-//! Being on patrol: asleep until the next tick. The file is read anew for each, so that what changed in it counts.
+//! The patrol process: sleeps until the next tick. It reads the file again at each tick, so that changes take effect.
 
 use super::plan;
 use crate::context::Context;
@@ -8,13 +8,13 @@ use ostler_patrol::{PatrolError, TickOptions, TickReport, log, note_running, tic
 use std::path::Path;
 use std::time::Duration;
 
-/// Where the file cannot be read, it is looked at again after this.
+/// The time until the next tick if the file cannot be read.
 const USUAL_TICK_MS: u64 = 180_000;
 
 pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
     let connector = plan::door(context);
     let mut description = String::new();
-    // Those that were declared a moment ago are just being started: they are looked at when they are there.
+    // The first tick is immediate. Agents that are still starting are checked at a later tick.
     let mut next_ms = ostler_os::mono_ms();
     loop {
         let wait_ms = next_ms.saturating_sub(ostler_os::mono_ms());
@@ -30,7 +30,7 @@ pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
                         report_ticked(&ticked);
                         wrong.unwrap_or_default()
                     }
-                    // Somebody ticks by hand: that is this tick.
+                    // Another process runs a tick now (`ostler patrol tick`), so this one is skipped.
                     Err(PatrolError::Overlapping { .. }) => wrong.unwrap_or_default(),
                     Err(error) => {
                         let description = super::failure(error).description();
@@ -41,12 +41,12 @@ pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
             }
             Err(failure) => failure.description(),
         };
-        // Once, and not at every tick.
+        // The same error is printed once, not at every tick.
         if wrong != description && !wrong.is_empty() {
             errln!("{wrong}");
         }
         description = wrong;
-        // Ticks that were slept through are not made up for.
+        // Missed ticks are not repeated.
         next_ms = begun_ms + tick_ms;
     }
 }

@@ -1,4 +1,4 @@
-//! What would be asked of triage, for people.
+//! The question to the triage command as text (`triage --dry-run`).
 
 use crate::exit::Failure;
 use ostler_patrol::Question;
@@ -6,12 +6,12 @@ use ostler_patrol::Question;
 pub fn question(question: &Question) -> Result<String, Failure> {
     let decision = &question.mechanical;
     let asks = match &question.asks {
-        Ok(command) => format!("triage would be asked: {command}"),
-        Err(why) => format!("triage would not be asked: {why}"),
+        Ok(command) => format!("triage command: {command}"),
+        Err(why) => format!("triage command is not run: {why}"),
     };
     let document = serde_json::to_string_pretty(&question.document)?;
     Ok(format!(
-        "{}: the mechanical decision is {}: {}\n  {asks}\n{document}",
+        "{}: decision by rules: {}: {}\n  {asks}\n{document}",
         question.agent, decision.step, decision.reason,
     ))
 }

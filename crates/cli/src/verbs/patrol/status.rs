@@ -1,4 +1,4 @@
-//! Who is watched, and how they are: looked at now, with what is remembered of them.
+//! `ostler patrol status`: the present state of every agent, and its stored history.
 
 use super::{failure, plan};
 use crate::context::Context;
@@ -50,7 +50,7 @@ pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
     let last = last.map_or_else(|| "not yet".to_owned(), |at| ago(now_ms.saturating_sub(at)));
     let pid = connection
         .patrol_pid()
-        .map_or_else(|| "no patrol runs".to_owned(), |pid| format!("pid {pid}"));
+        .map_or_else(|| "not running".to_owned(), |pid| format!("pid {pid}"));
     let every = plain_duration(plan.spec.tick_ms);
     outln!("{}  {pid}, every {every}, last tick {last}", plan.spec.root);
     report_order("paused", judgement.orders.paused.as_ref(), now_ms);

@@ -5,13 +5,13 @@ use crate::exit::{Exit, Failure};
 use crate::print::outln;
 use ostler_patrol::{TickOptions, TickReport, tick as one_tick, would_ask};
 
-/// One tick, now.
+/// Runs one tick now.
 pub fn tick(context: &Context, json: bool) -> Result<Exit, Failure> {
     let (connector, plan) = plan::open(context)?;
     notify(&one_tick(&connector, &plan, &TickOptions::default()).map_err(failure)?, json)
 }
 
-/// The judgement alone, of one agent or all of them.
+/// Runs only the triage, for one agent or all agents.
 pub fn triage(context: &Context, arguments: &TriageArguments) -> Result<Exit, Failure> {
     let (connector, plan) = plan::open(context)?;
     let only = match &arguments.agent {

@@ -1,4 +1,4 @@
-//! What keys do to units. Each is carried out beside the screen; its result is told when it is true.
+//! The actions of keys on units. Each runs in a thread of its own and reports its result when it is done.
 
 use super::state::State;
 use crate::context::Context;
@@ -15,7 +15,7 @@ pub struct ActionReport {
     pub message: String,
 }
 
-/// Begins it; returns what is said meanwhile.
+/// Starts the action, and returns the message shown until it is done.
 pub fn ask(context: &Context, name: &str, key: char, sender: mpsc::Sender<ActionReport>) -> String {
     let (ask, doing) = match key {
         's' => (UnitAsk::Start, "starting"),
@@ -42,10 +42,10 @@ fn carry_out(context: &Context, name: &str, ask: UnitAsk) -> Result<String, Fail
         UnitAsk::Stop => AwaitUntil::Stopped,
     };
     let views = client.call(&Await { names, until })?;
-    Ok(views.first().map_or_else(|| format!("{name}: is no more"), unit_line))
+    Ok(views.first().map_or_else(|| format!("{name}: removed"), unit_line))
 }
 
-/// Only to one that runs on a terminal of its own.
+/// Only a running unit with a pseudoterminal can be attached to.
 pub fn may_attach(context: &Context, state: &State) -> Result<(), String> {
     let name = state.selected().ok_or("there is nothing to attach to")?;
     let backend = || -> Result<Option<Backend>, Failure> {
@@ -57,21 +57,21 @@ pub fn may_attach(context: &Context, state: &State) -> Result<(), String> {
     match backend() {
         Ok(Some(Backend::Pty)) => Ok(()),
         Ok(Some(Backend::Pipe | Backend::Container | Backend::Tmux)) => {
-            Err(format!("{name} has no terminal of its own (backend = \"pty\"); l shows its log"))
+            Err(format!("{name} has no terminal (backend = \"pty\"); press l for its log"))
         }
-        Ok(None) => Err(format!("{name} does not run")),
+        Ok(None) => Err(format!("{name} is not running")),
         Err(failure) => Err(format!("{name}: {}", failure.description())),
     }
 }
 
-/// Lends the terminal to `ostler attach` until it comes back.
+/// Runs `ostler attach` on this terminal until it exits.
 pub fn attach(state: &State) -> Result<String, Failure> {
     let Some(name) = state.selected() else { return Ok(String::new()) };
     let program = ostler_os::own_executable()?;
     let code = ostler_os::run_here(&program, &["--no-start", "attach", &name])?;
     Ok(match code {
-        Some(0) => format!("{name}: back from its terminal"),
-        Some(code) => format!("{name}: attach ended with exit code {code}"),
-        None => format!("{name}: attach was ended by a signal"),
+        Some(0) => format!("{name}: detached"),
+        Some(code) => format!("{name}: attach failed with exit code {code}"),
+        None => format!("{name}: attach was killed by a signal"),
     })
 }

@@ -1,4 +1,4 @@
-//! The picture, in whatever room there is.
+//! Draws the live view for any terminal size.
 
 use super::state::{Mode, State};
 use crate::render::{self, Colours, Paint};
@@ -16,7 +16,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &mut State) {
         Mode::Table | Mode::Filter => table(state, width, height),
         Mode::Logs | Mode::Status => page(state, width, height),
     };
-    // What is said, and what can be done, at the foot; on a very small screen only rows.
+    // The last two lines show the message and the keys; a very small screen shows only rows.
     if height >= 4 {
         lines.resize(height - 2, Line::default());
         lines.push(Line::styled(
@@ -87,7 +87,7 @@ fn table(state: &mut State, width: usize, height: usize) -> Vec<Line<'static>> {
     }
     if rows.is_empty() {
         let description =
-            if state.units.is_empty() { "no units yet" } else { "no unit has such a name" };
+            if state.units.is_empty() { "no units yet" } else { "no unit matches the filter" };
         lines.push(Line::raw(description));
     }
     lines
@@ -102,7 +102,7 @@ fn title(state: &State, width: usize, now_ms: u64) -> Line<'static> {
     let mut description =
         format!("ostler  {}: {ready} ready", render::count(state.units.len(), "unit"));
     if bad > 0 {
-        description += &format!(", {bad} in trouble");
+        description += &format!(", {bad} failing");
     }
     let waits = |look: &&UnitLook| {
         let agent = render::agent_of(&look.view);

@@ -1,4 +1,4 @@
-//! What is shown, asked for again and again, from whichever supervisor is there.
+//! Polls the data of the live view, and reconnects after a supervisor restart.
 
 use crate::context::Context;
 use crate::exit::Failure;
@@ -16,7 +16,7 @@ impl Feed {
         Self { context: context.clone(), client: None }
     }
 
-    /// All units that a table has; what they use only of those that are seen.
+    /// All listed units. If usage is not included, it is sampled only for the visible units.
     pub fn units(&mut self, seen: &[String]) -> Result<Vec<UnitLook>, Failure> {
         let looked = self.look(seen);
         if looked.is_err() {

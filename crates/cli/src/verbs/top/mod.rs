@@ -1,9 +1,9 @@
-//! The live view: the table of units, and keys to do something about them.
+//! The live view: a table of units, and keys that act on them.
 //!
 //! ```text
 //!                l             enter
 //!   Logs ◄──────────── Table ────────────► Status          /  Filter (typed into the table)
-//!        ────────────►       ◄────────────                 a  attach: the terminal is lent to `ostler attach`
+//!        ────────────►       ◄────────────                 a  attach: `ostler attach` uses the terminal
 //!             q, esc              q, esc
 //! ```
 
@@ -23,12 +23,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-/// How often what is shown is asked for again.
+/// How often the data is polled.
 const REFRESH_MS: u64 = 1_000;
-/// A new size, or a word from another thread, is shown within this.
+/// The longest delay until a new terminal size or a message of another thread is shown.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Puts the terminal back, whatever happens. A panic is handled where it is told.
+/// Restores the terminal when it is dropped. For a panic, ratatui's panic hook does that.
 struct Screen {
     terminal: DefaultTerminal,
 }
@@ -41,7 +41,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Then it is done already, and twice would put the cursor where the panic was told.
+        // The panic hook has already restored the terminal; a second time would move the cursor onto the panic message.
         if !std::thread::panicking() {
             ratatui::restore();
         }
@@ -59,7 +59,7 @@ pub fn top(context: &Context) -> Result<Exit, Failure> {
     if !ostler_os::is_terminal(std::io::stdin()) || !ostler_os::is_terminal(std::io::stdout()) {
         return Err(Failure::usage("top needs a terminal; `ostler ls` prints the same once"));
     }
-    // If there is nothing to look at, that is said before the screen is taken.
+    // A connection error is printed before the screen is switched.
     context.connect()?;
     let asked_to_end = wait_for_end()?;
     let (sender, description) = mpsc::channel();
@@ -78,7 +78,7 @@ pub fn top(context: &Context) -> Result<Exit, Failure> {
     }
 }
 
-/// TERM and a terminal that goes away end us too, and the terminal is put back.
+/// SIGTERM and SIGHUP also end the view, and the terminal is restored.
 fn wait_for_end() -> Result<Arc<AtomicBool>, Failure> {
     let events = ostler_os::ForegroundEvents::listen()?;
     let asked = Arc::new(AtomicBool::new(false));

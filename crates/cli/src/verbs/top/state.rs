@@ -1,4 +1,4 @@
-//! What the screen shows, and what keys change of it.
+//! The state of the live view, and how keys change it.
 
 use super::feed::Feed;
 use crate::context::Context;
@@ -10,7 +10,7 @@ use ratatui::crossterm::event::KeyCode;
 use std::collections::VecDeque;
 use std::sync::mpsc;
 
-/// How much of a log is kept to scroll through.
+/// How many log lines are kept for scrolling.
 const KEPT_LINES: usize = 2_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +27,13 @@ pub struct State {
     pub units: Vec<UnitLook>,
     pub filter: String,
     pub message: String,
-    /// The selected one keeps its name, wherever it moves.
+    /// The selected unit, by name, because rows can move.
     chosen: Option<String>,
-    /// The first row that is seen.
+    /// The first visible row.
     pub first: usize,
-    /// How many rows there is room for; known since the last drawing.
+    /// How many rows fit on the screen, from the last drawing.
     pub room: usize,
-    /// The lines of the log or status that is open, and how far it is scrolled up from its end or down from its beginning.
+    /// The lines of the open log or status. `scrolled` counts from the end of a log, or from the beginning of a status.
     pub page: VecDeque<String>,
     pub scrolled: usize,
     pub title: String,
@@ -60,7 +60,7 @@ impl State {
         }
     }
 
-    /// Those the filter lets through.
+    /// The units that match the filter.
     pub fn shown(&self) -> Vec<&UnitLook> {
         let is_shown = |look: &&UnitLook| look.view.name.contains(&self.filter);
         self.units.iter().filter(is_shown).collect()
@@ -138,7 +138,7 @@ impl State {
     pub fn leave_page(&mut self) {
         self.mode = Mode::Table;
         self.page.clear();
-        // Whoever reads for us ends with the next line it cannot give us.
+        // The reading thread ends when it fails to send its next line.
         self.log = None;
     }
 
@@ -151,7 +151,7 @@ impl State {
         self.mode = Mode::Logs;
     }
 
-    /// Whether something new came.
+    /// Reads new log lines; returns whether there were any.
     pub fn read_log(&mut self) -> bool {
         let Some(log) = &self.log else { return false };
         let before = self.page.len();
@@ -164,7 +164,7 @@ impl State {
             self.page.pop_front();
         }
         if self.scrolled > 0 {
-            // What is looked at stays where it is.
+            // Keep the visible lines in place while new ones arrive.
             self.scrolled = (self.scrolled + received).min(before + received);
         }
         received > 0
@@ -184,7 +184,7 @@ impl State {
         let description = || {
             let mut client = context.connect_running()?;
             let looks = unit::look(&mut client, vec![name.clone()], Depth::Tree)?;
-            let Some(look) = looks.first() else { return Ok(vec![format!("{name} is no more")]) };
+            let Some(look) = looks.first() else { return Ok(vec![format!("{name} was removed")]) };
             unit::description(context, &mut client, look, Colours::Off)
         };
         self.page = match description() {
@@ -193,7 +193,7 @@ impl State {
         };
     }
 
-    /// A log is read from its end, a status from its beginning.
+    /// Scrolls. A log counts from its end, a status from its beginning.
     pub fn scroll(&mut self, key: KeyCode) {
         let page = self.room.max(2) - 1;
         let most = self.page.len().saturating_sub(self.room);

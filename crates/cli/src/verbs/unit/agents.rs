@@ -1,5 +1,5 @@
-//! Follows the list of agents that a file names: who is new is declared, who is gone is no longer watched. It runs as a
-//! unit of its own, beside what it follows.
+//! Follows the list of agents that an ostler.toml names. It declares new agents; removed ones are no longer watched. It
+//! runs as its own unit.
 
 use super::file;
 use super::up::declare;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// Short enough that nobody waits for it.
+/// The polling interval.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 type Agents = BTreeMap<String, UnitSpec>;
@@ -32,7 +32,7 @@ pub fn agents(context: &Context, path: &Path) -> Result<Exit, Failure> {
         let wrong = done.err().unwrap_or_default();
         if wrong != description {
             if !wrong.is_empty() {
-                errln!("{wrong}\nnothing is changed until it is right");
+                errln!("{wrong}\nno change is applied until the file is valid");
             }
             description = wrong;
         }
@@ -54,7 +54,8 @@ fn look(path: &Path) -> Result<Agents, String> {
     Ok(agents.map(|unit| (unit.name.clone(), unit)).collect())
 }
 
-/// Those that left the list are known to the supervisor, which reads it too; who is named as gone would be ended.
+/// Declares the listed agents. Agents that left the list are not named as gone, because the supervisor would stop them;
+/// it reads the list itself.
 fn apply(context: &Context, now: &Agents) -> Result<(), Failure> {
     let call =
         Declare { units: now.values().cloned().collect(), start: false, ..Declare::of_no_file() };

@@ -7,7 +7,7 @@ use ostler_config::{JsonKind, Problem, check_config_json, json_kind};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Reads the file and says whether it is right; starts nothing.
+/// Reads the file and prints whether it is valid; starts nothing.
 pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
     if arguments.schema {
         outln!("{}", ostler_config::schema().trim_end());
@@ -23,10 +23,10 @@ pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let what = match right {
         ValidFile::Units(units) => render::count(units.len(), "unit"),
         ValidFile::App(id) => format!("app {id}"),
-        ValidFile::Defaults => "what holds for all apps".to_owned(),
+        ValidFile::Defaults => "defaults for all apps".to_owned(),
     };
     let wrong = match warnings.len() {
-        0 => "nothing wrong".to_owned(),
+        0 => "no problems".to_owned(),
         count => render::count(count, "warning"),
     };
     outln!("{}: {what}, {wrong}", path.display());
@@ -38,16 +38,16 @@ struct Read {
     warnings: Vec<Problem>,
 }
 
-/// What a file is that is right.
+/// The content of a valid file.
 enum ValidFile {
-    /// Their names.
+    /// The names of the units.
     Units(Vec<String>),
-    /// Its id.
+    /// The id of the app.
     App(String),
     Defaults,
 }
 
-/// As `up` would take it: what would put a single unit into `error` is a problem here.
+/// Reads the file as `up` does. A mistake that would put a unit into `error` is a problem here.
 fn checked(path: &Path, text: &str) -> Result<Read, Vec<Problem>> {
     let is_json = path.extension().is_some_and(|end| end == "json");
     if is_json && json_kind(path, text) == JsonKind::Defaults {
@@ -69,7 +69,7 @@ fn checked(path: &Path, text: &str) -> Result<Read, Vec<Problem>> {
     Ok(Read { right, warnings })
 }
 
-/// For editors and scripts: every problem with its place.
+/// Prints every problem with its position, for editors and scripts.
 fn print_json(path: &Path, read: Result<Read, Vec<Problem>>) -> Exit {
     let file = path.display().to_string();
     let problems = match read {

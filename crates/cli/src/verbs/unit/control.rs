@@ -12,7 +12,7 @@ use ostler_ops::units::{AwaitUntil, Declare};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Start, stop or restart; returns when it is true.
+/// Starts, stops or restarts units, and returns when they have reached the state.
 pub fn asked(
     context: &Context,
     names: Vec<String>,
@@ -39,7 +39,8 @@ fn put(client: &mut Client, names: Vec<String>, ask: UnitAsk) -> Result<(), Clie
     client.ask_units(names, ask)
 }
 
-/// A supervisor that goes away over it may have begun already: its successor is asked only for those it did not touch.
+/// Restarts each unit once. A supervisor that dies may have restarted some units already, so its successor is asked
+/// only for the units that are unchanged.
 fn restart_once(
     context: &Context,
     client: &mut Client,
@@ -65,7 +66,7 @@ fn restart_once(
     Ok(())
 }
 
-/// A unit that is in no file.
+/// Declares a unit without a file.
 pub fn declare_one(
     context: &Context,
     name: &str,
@@ -83,16 +84,16 @@ pub fn declare_one(
     notify(&await_units(context, &mut client, vec![name.to_owned()], AwaitUntil::Settled)?, json)
 }
 
-/// A unit of this name and command; `more` is what else a file would say of it.
+/// A unit of this name and command; `more` has further settings as lines of TOML.
 pub fn in_no_file(name: &str, command: &[OsString], more: &str) -> Result<UnitSpec, Failure> {
     let words: Vec<String> =
         command.iter().map(|word| word.clone().into_string()).collect::<Result<_, _>>().map_err(
-            |word| Failure::usage(format!("{word:?} is not text; a unit is kept as text")),
+            |word| Failure::usage(format!("{word:?} is not UTF-8; a command must be text")),
         )?;
     let quoted: Vec<String> = words.iter().map(|word| toml_string(word)).collect();
     let (name, command) = (toml_string(name), quoted.join(", "));
     let text = format!("[units.{name}]\ncommand = [{command}]\n{more}");
-    // As if it stood in a file here, so that it is checked in the same way.
+    // Parsed like a file in this directory, so that the same checks apply.
     let here: PathBuf = std::env::current_dir()?.join("(command line)");
     let config = ostler_config::load(&here, &text, &circumstances()).map_err(|problems| {
         let description: Vec<String> =

@@ -24,7 +24,7 @@ struct Crash {
     end: UnitEnd,
 }
 
-/// The last ends of units, the newest first.
+/// Prints the last exits of units, newest first.
 pub fn crashes(context: &Context, arguments: &CrashesArguments) -> Result<Exit, Failure> {
     let mut client = context.connect()?;
     let looks = look(&mut client, arguments.name.clone().into_iter().collect(), Depth::None)?;
@@ -44,7 +44,7 @@ pub fn crashes(context: &Context, arguments: &CrashesArguments) -> Result<Exit, 
         return Ok(Exit::DONE);
     }
     if crashes.is_empty() {
-        outln!("nothing has ended by itself");
+        outln!("no unit has exited by itself");
         return Ok(Exit::DONE);
     }
     let row = |crash: &Crash| -> Vec<Cell> {

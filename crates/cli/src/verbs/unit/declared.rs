@@ -1,4 +1,4 @@
-//! Whether files say something else now than what the supervisor knows.
+//! Compares the units of the supervisor with the present content of their files.
 
 use super::file::{self, circumstances};
 use super::up::declare;
@@ -17,7 +17,7 @@ pub enum Difference {
     Changed(ChangeKind),
 }
 
-/// Those that their files declare differently now, by name.
+/// The units whose files now declare them differently, by name.
 pub fn changes<'a>(
     client: &mut Client,
     views: impl Iterator<Item = &'a UnitView> + Clone,

@@ -1,4 +1,4 @@
-//! Names on the left, what they mean on the right; and a tree of processes.
+//! The two-column layout of `ostler status UNIT`, and the process tree.
 
 use crate::render;
 use ostler_model::ProcessUsage;
@@ -50,7 +50,7 @@ impl Details {
     }
 }
 
-/// Who came from whom. Those whose parent is not among them stand at the top.
+/// The process tree. Processes whose parent is not in the list are roots.
 pub fn tree_lines(processes: &[ProcessUsage], root: Option<i32>) -> Vec<String> {
     let is_top = |process: &&ProcessUsage| {
         Some(process.pid) == root

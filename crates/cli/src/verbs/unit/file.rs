@@ -1,4 +1,4 @@
-//! Finding `ostler.toml`, or the manifest that is named instead of one, and reading it.
+//! Finds and reads `ostler.toml` or an app's manifest.
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = "ostler.toml";
 
-/// As it is named; else the nearest upward from here; else the user's own. What it says is run as this user: so it, and every
-/// folder on the way to it, belongs to this user, to root, or to the owner that the caller named, and not everybody can write it.
+/// Finds the file: the named one, else the one in this or the nearest parent directory, else the user's own. Its
+/// commands run as this user. So the file, and every directory between it and the current one, must belong to this
+/// user, to root, or to the owner that the caller named, and must not be writable by every user.
 pub fn find(named: Option<&Path>, owner: Option<&str>) -> Result<PathBuf, Failure> {
     if let Some(path) = named {
         let file = match path.is_dir() {
             false => path.to_owned(),
-            // An app's folder needs no more than its manifest.
+            // In an app's directory the manifest is enough.
             true if !path.join(NAME).exists() && path.join(MANIFEST_NAME).exists() => {
                 path.join(MANIFEST_NAME)
             }
@@ -35,12 +36,12 @@ pub fn find(named: Option<&Path>, owner: Option<&str>) -> Result<PathBuf, Failur
         .map(PathBuf::from)
         .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".config")))
         .map(|folder| folder.join("ostler").join(NAME));
-    // Whatever lies there: a pipe is refused when it is read, and not passed over for another file.
+    // Any file type counts: a pipe is refused when it is read, instead of being skipped for another file.
     let found =
         upward.chain(own).find(|path| path.symlink_metadata().is_ok_and(|found| !found.is_dir()));
     let found = found.ok_or_else(|| {
         Failure::usage(format!(
-            "there is no {NAME} here or above {}; name one with -f, or write one:\n\n  \
+            "no {NAME} found in {} or its parent directories; name a file with -f, or create one:\n\n  \
              [units.bot]\n  command = [\"node\", \"bot.js\"]\n",
             here.display()
         ))
@@ -50,15 +51,17 @@ pub fn find(named: Option<&Path>, owner: Option<&str>) -> Result<PathBuf, Failur
     Ok(found)
 }
 
-/// The file and the folders from where we are up to it. What is not there is told when it is read.
+/// Checks the owner and mode of the file and of the directories from `from` up to it. A missing file is reported when
+/// it is read.
 fn trust(file: &Path, from: &Path, owner: Option<&str>) -> Result<(), Failure> {
     let user = ostler_os::user_id();
-    let accepted = match owner {
-        None => None,
-        Some(name) => Some(ostler_os::user_named(name).ok_or_else(|| {
-            Failure::usage(format!("--owner {name}: there is no such user here"))
-        })?),
-    };
+    let accepted =
+        match owner {
+            None => None,
+            Some(name) => Some(ostler_os::user_named(name).ok_or_else(|| {
+                Failure::usage(format!("--owner {name}: this user does not exist"))
+            })?),
+        };
     let above = file.parent().unwrap_or(file);
     let way = from.ancestors().filter(|folder| folder.starts_with(above) && *folder != file);
     let way = way.chain((from == file).then_some(above));
@@ -70,15 +73,15 @@ fn trust(file: &Path, from: &Path, owner: Option<&str>) -> Result<(), Failure> {
             let run_of_pid = ostler_os::name_of_user(uid);
             let (description, user) = (path.display(), ostler_os::name_of_user(user));
             return Err(Failure::failed(anyhow::anyhow!(
-                "{description} belongs to {run_of_pid} (uid {uid}), and what {NAME} says would be run as {user}: nothing was read. Look at it, and \
-                 if you trust it, name it and its owner: -f {} --owner {run_of_pid}",
+                "{description} belongs to {run_of_pid} (uid {uid}), but the commands in {NAME} would run as {user}; it was not read. \
+                 If you trust the file, name it and its owner: -f {} --owner {run_of_pid}",
                 file.display(),
             )));
         }
         if let Ok(Some(mode)) = ostler_os::mode_open_to_all(path) {
             return Err(Failure::failed(anyhow::anyhow!(
-                "every user can write {path} (mode {mode:04o}), and what {NAME} says would be run as {user}: nothing was \
-                 read. Look at it, then `chmod o-w {path}`",
+                "every user can write to {path} (mode {mode:04o}), but the commands in {NAME} would run as {user}; it was \
+                 not read. Check its content, then run `chmod o-w {path}`",
                 path = path.display(),
                 user = ostler_os::name_of_user(user),
             )));
@@ -87,26 +90,26 @@ fn trust(file: &Path, from: &Path, owner: Option<&str>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every problem is told; any is a usage error.
+/// Reads the file and prints every problem. Any problem is a usage error.
 pub fn read(path: &Path) -> Result<Config, Failure> {
     let config = attempt(path)?.map_err(|problems| refused(path, &problems))?;
     warn(&config.warnings);
     Ok(config)
 }
 
-/// What is taken as it is, though it may not be what was meant.
+/// Prints the warnings: valid settings that are probably mistakes.
 pub fn warn(warnings: &[Problem]) {
     for warning in warnings {
         errln!("warning: {warning}\n");
     }
 }
 
-/// The same, and nobody is told yet what is wrong with it.
+/// Reads the file, and returns its problems without printing them.
 pub fn attempt(path: &Path) -> Result<Result<Config, Vec<Problem>>, Failure> {
     Ok(text(path)?.and_then(|text| loaded(path, &text)))
 }
 
-/// A unit may name a pool that another file declared: then a daemon that runs is asked for those it knows.
+/// Parses the file. A unit may name a pool of another file; then the pools of the running daemon are accepted too.
 pub fn loaded(path: &Path, text: &str) -> Result<Config, Vec<Problem>> {
     let around = circumstances();
     let config = load(path, text, &around)?;
@@ -117,7 +120,7 @@ pub fn loaded(path: &Path, text: &str) -> Result<Config, Vec<Problem>> {
     load(path, text, &ReadContext { pools: Some(pools_of_others(path)), ..around })
 }
 
-/// No daemon is started for it.
+/// The pools that other files declared to the running daemon. Starts no daemon.
 fn pools_of_others(path: &Path) -> Vec<String> {
     let file = path.display().to_string();
     let mut client = match Context::new(true).and_then(|context| context.connect_running()) {
@@ -145,8 +148,8 @@ pub fn refused(path: &Path, problems: &[Problem]) -> Failure {
     let is_other = problems.iter().any(|problem| problem.file != path);
     let place = match (is_own, is_other) {
         (_, false) => format!("in {}", path.display()),
-        (true, true) => format!("in {} and what it names", path.display()),
-        (false, true) => format!("in what {} names", path.display()),
+        (true, true) => format!("in {} and the files it names", path.display()),
+        (false, true) => format!("in the files that {} names", path.display()),
     };
     Failure {
         exit: Exit::USAGE,
@@ -154,10 +157,10 @@ pub fn refused(path: &Path, problems: &[Problem]) -> Failure {
     }
 }
 
-/// More is no configuration.
+/// The largest accepted file.
 const FILE_MOST: u64 = 4 << 20;
 
-/// What is in the file, or where it is no text.
+/// The text of the file, or the position where it is not UTF-8.
 pub fn text(path: &Path) -> Result<Result<String, Vec<Problem>>, Failure> {
     let failed = |description: String| {
         Failure::failed(anyhow::anyhow!("{} cannot be read: {description}", path.display()))

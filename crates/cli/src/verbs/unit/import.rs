@@ -4,7 +4,7 @@ use crate::exit::{Exit, Failure};
 use crate::print::{errln, outln};
 use serde_json::json;
 
-/// Prints what becomes of another tool's file; starts nothing, and writes nothing.
+/// Prints another tool's file as ostler.toml. Starts nothing, and writes no file.
 pub fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let path = std::path::absolute(&arguments.file)?;
     let text = file::text(&path)?.map_err(|problems| refused(&problems))?;

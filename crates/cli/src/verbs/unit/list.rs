@@ -7,7 +7,7 @@ use crate::render::{self, Colours};
 use ostler_model::Depth;
 use ostler_ops::units::Look;
 
-/// Every unit: what it does, and why.
+/// Lists every unit with its state and the reason.
 pub fn list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failure> {
     let depth = if arguments.usage { Depth::Whole } else { Depth::Quick };
     let call = Look { names: Vec::new(), depth, brief: !arguments.json };
@@ -20,7 +20,7 @@ pub fn list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failur
     }
     if looks.is_empty() {
         outln!(
-            "no units yet; `ostler up` reads ostler.toml, `ostler start --name N -- CMD` makes one"
+            "no units yet; create them from ostler.toml with `ostler up`, or one with `ostler start --name N -- CMD`"
         );
         return Ok(Exit::DONE);
     }
@@ -30,7 +30,7 @@ pub fn list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failur
     outln!("{table}");
     let is_left_out = looks.iter().any(|look| look.view.pid.is_some() && look.usage.is_none());
     if is_left_out && ostler_os::is_terminal(std::io::stdout()) {
-        errln!("ostler: so many units are not looked at unasked; --usage shows what they use");
+        errln!("ostler: CPU and memory are not sampled above 64 units; use --usage");
     }
     Ok(Exit::DONE)
 }

@@ -1,4 +1,4 @@
-//! Units as they are now, and which one is meant by a name.
+//! Requests for the present state of units, and the error for an unknown name.
 
 use crate::exit::Failure;
 use ostler_client::{Client, ClientError};
@@ -7,7 +7,7 @@ use ostler_ops::units::Look;
 use ostler_ops::wire::{ErrorCode, WireError};
 use serde_json::Value;
 
-/// These, or all if none is named.
+/// The named units, or all if none is named.
 pub fn look(
     client: &mut Client,
     names: Vec<String>,
@@ -16,12 +16,12 @@ pub fn look(
     Ok(client.call(&Look { names, depth, brief: false })?)
 }
 
-/// All of them, without what a table does not show.
+/// All units, without the fields that a table does not show.
 pub fn table(client: &mut Client, depth: Depth) -> Result<Vec<UnitLook>, Failure> {
     Ok(client.call(&Look { names: Vec::new(), depth, brief: true })?)
 }
 
-/// The view, with what it uses among its fields.
+/// The JSON of a unit, with its usage.
 pub fn document(look: &UnitLook) -> Result<Value, serde_json::Error> {
     let mut document = serde_json::to_value(&look.view)?;
     document["usage"] = serde_json::to_value(&look.usage)?;
@@ -36,7 +36,7 @@ pub fn names(client: &mut Client) -> Result<Vec<String>, Failure> {
     Ok(looks.into_iter().map(|look| look.view.name).collect())
 }
 
-/// There is none of this name; these are like it.
+/// The error for an unknown name, with similar names as a hint.
 pub fn no_such(what: &str, name: &str, known: &[String]) -> Failure {
     let mut near: Vec<(usize, &String)> = known
         .iter()
@@ -46,8 +46,8 @@ pub fn no_such(what: &str, name: &str, known: &[String]) -> Failure {
     near.sort();
     let near: Vec<&str> = near.iter().take(3).map(|(_, other)| other.as_str()).collect();
     let hint = match (near.is_empty(), known.is_empty()) {
-        (false, _) => format!("; is it {}?", near.join(", ")),
-        (true, false) => "; `ostler ls` lists the units, `ostler runs` the runs".to_owned(),
+        (false, _) => format!("; did you mean {}?", near.join(", ")),
+        (true, false) => "; list units with `ostler ls`, runs with `ostler runs`".to_owned(),
         (true, true) => "; there are no units".to_owned(),
     };
     let message = format!("there is no {what} {name:?}{hint}");

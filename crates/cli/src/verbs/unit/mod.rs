@@ -1,4 +1,4 @@
-//! Units: what is declared to run.
+//! The verbs for units.
 
 mod agents;
 mod check;

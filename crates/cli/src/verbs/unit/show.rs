@@ -12,12 +12,12 @@ use ostler_model::{ChangeKind, Depth, Part, RunId, RunRecord, ScreenText, UnitLo
 use ostler_ops::runs::{List, Screen};
 use serde_json::json;
 
-/// How many lines of its log or its screen are shown.
+/// How many lines of the log or screen are shown.
 const LOG_LINES: u64 = 10;
-/// So much of what an agent's state was seen by.
+/// How much of the evidence for an agent's state is shown.
 const EVIDENCE_SHOWN: usize = 100;
 
-/// Units, in systemctl's manner. Nothing is started for it: a look changes nothing.
+/// Prints units in the style of systemctl. It starts no supervisor, because it must change nothing.
 pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Failure> {
     let mut client = context.connect_running()?;
     let looks = look(&mut client, names.to_vec(), Depth::Tree)?;
@@ -72,7 +72,7 @@ pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Fai
     Ok(exit)
 }
 
-/// The same of one, as lines.
+/// The status of one unit, as lines.
 #[cfg(feature = "top")]
 pub fn description(
     context: &Context,
@@ -89,18 +89,18 @@ pub fn description(
     Ok(details_table(look, changes.get(&look.view.name), &runs, last, colours))
 }
 
-/// The last that there is to be seen of it.
+/// The last output of a unit.
 enum LastOutput<'a> {
     Log(&'a [Line]),
     Screen(&'a ScreenText),
 }
 
-/// On a terminal, what was written says less than what stands there.
+/// For a unit with a terminal, the screen is clearer than the raw output.
 fn last_of<'a>(screen: Option<&'a ScreenText>, log: &'a [Line]) -> LastOutput<'a> {
     screen.map_or(LastOutput::Log(log), LastOutput::Screen)
 }
 
-/// `None` if it has no terminal, or does not run.
+/// `None` if the unit has no terminal or is not running.
 fn screen_of(client: &mut Client, look: &UnitLook) -> Result<Option<ScreenText>, Failure> {
     let Some(run) = look.view.run_id.filter(|_| look.view.pid.is_some()) else { return Ok(None) };
     match client.call(&Screen::of(run)) {
@@ -114,7 +114,7 @@ fn live_runs(client: &mut Client) -> Result<Vec<RunRecord>, Failure> {
     Ok(client.call(&List { live_only: true, ..List::default() })?)
 }
 
-/// Runs that were asked for from inside this one, and from inside those, with how deep they stand below it.
+/// The runs that were started from inside this run, and from inside those, with their depth below it.
 fn started_from(run: Option<RunId>, live: &[RunRecord]) -> Vec<(usize, RunRecord)> {
     let families = render::families(live.to_vec());
     let mut own = families.into_iter().skip_while(|(_, other)| Some(other.run_id) != run);
@@ -124,13 +124,13 @@ fn started_from(run: Option<RunId>, live: &[RunRecord]) -> Vec<(usize, RunRecord
 
 fn log_of(context: &Context, look: &UnitLook) -> Result<Vec<Line>, Failure> {
     match last_lines(context, &look.view.name, LOG_LINES) {
-        // It never ran.
+        // The unit never ran.
         Err(failure) if failure.exit == Exit::NO_SUCH => Ok(Vec::new()),
         log => log,
     }
 }
 
-/// Everything that is known of one, for people.
+/// The complete status of one unit, as text.
 fn details_table(
     look: &UnitLook,
     change: Option<&declared::Difference>,
@@ -189,9 +189,9 @@ fn details_table(
     details_table.add("Wanted", view.desired.to_string());
     if let Some(part) = view.part {
         let description = match part {
-            Part::File => "of Ostler: always started again, and removed with its file",
+            Part::File => "part of Ostler: always restarted, removed with its file",
             Part::Daemon => {
-                "of the daemon: always started again, shared by all files, ends with the daemon"
+                "part of the daemon: always restarted, shared by all files, ends with the daemon"
             }
         };
         details_table.add("Part", description.to_owned());
@@ -201,7 +201,7 @@ fn details_table(
     }
     if view.changed {
         let description = format!(
-            "what runs is not what is declared; `ostler restart {}` starts it as declared",
+            "the running process differs from the declaration; apply it with `ostler restart {}`",
             view.name
         );
         details_table.add("Changed", colours.paint(Paint::Yellow, &description).into_owned());
@@ -211,7 +211,7 @@ fn details_table(
     }
     if let Some(opened) = &view.opened {
         let description = format!(
-            "open since {}: {}; `ostler start {}` clears it, and so does a changed declaration",
+            "open since {}: {}; reset it with `ostler start {}` or a changed declaration",
             ago(opened.at_ms),
             opened.why,
             view.name
@@ -246,7 +246,7 @@ fn details_table(
         details_table.add(
             "CPU",
             format!(
-                "{} over {over}, {} in all",
+                "{} over {over}, {} in total",
                 render::share(usage.cpu_percent),
                 render::duration(usage.cpu_ms)
             ),
@@ -299,16 +299,16 @@ fn log_line(line: &Line, colours: Colours) -> String {
 fn difference(change: &declared::Difference, name: &str) -> String {
     match change {
         declared::Difference::Changed(ChangeKind::Restart) => {
-            "its file changed since; `ostler reload` restarts it as declared there".to_owned()
+            "its file has changed; apply it with `ostler reload` (restarts the unit)".to_owned()
         }
         declared::Difference::Changed(ChangeKind::Remove) => {
-            format!("{name} is no longer in its file; `ostler reload` ends it")
+            format!("{name} is no longer in its file; `ostler reload` stops and removes it")
         }
         declared::Difference::Changed(_) => {
-            "its file changed since; `ostler reload` applies it, without a restart".to_owned()
+            "its file has changed; apply it with `ostler reload` (without a restart)".to_owned()
         }
         declared::Difference::Unreadable => {
-            "its file cannot be read any more; `ostler check` says why".to_owned()
+            "its file can no longer be read; find the reason with `ostler check`".to_owned()
         }
     }
 }

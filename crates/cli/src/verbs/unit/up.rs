@@ -19,8 +19,8 @@ use ostler_ops::wire::ErrorCode;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Makes the daemon match the file: what is new or was stopped is started, what changed is restarted, what is
-/// gone is ended.
+/// Makes the daemon match the file: starts new and stopped units, restarts changed ones, and removes those no longer in
+/// the file.
 pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
     report_file(&path, arguments.json);
@@ -49,8 +49,8 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     finish(context, &mut client, &plan, all, arguments.no_wait, arguments.json)
 }
 
-/// The deacon lives in a folder of its own, which is there at the latest when it has written its first heartbeat. It is
-/// made now: else the deacon would be another one at the next `up`, and be restarted.
+/// Gas Town's deacon runs in its own directory, which exists at the latest after its first heartbeat. It is created
+/// now; otherwise the deacon's declaration would change at the next `up`, which would restart it.
 fn with_deacons_place(path: &Path, config: Config) -> Result<Config, Failure> {
     let watched = config.patrol.iter().flat_map(|patrol| {
         let root = Path::new(&patrol.root);
@@ -63,7 +63,8 @@ fn with_deacons_place(path: &Path, config: Config) -> Result<Config, Failure> {
     }
 }
 
-/// Which file it is: it may be one that was found far above. A JSON document has no place for it.
+/// Prints which file is used, because it may come from a distant parent directory. With JSON output, it goes to
+/// standard error.
 fn report_file(path: &Path, json: bool) {
     if json {
         errln!("using {}", path.display());
@@ -72,13 +73,13 @@ fn report_file(path: &Path, json: bool) {
     }
 }
 
-/// A person's order that nobody in the town is to run.
+/// The operator's order that stops every agent of this root, if there is one.
 fn town_stop(client: &mut Client, root: &str) -> Result<Option<Order>, Failure> {
     let memory = client.call(&Load {})?;
     Ok(ostler_patrol::orders_in_force(root, &memory.orders).stopped)
 }
 
-/// The file is taken up, but what is stopped stays so, and so does an agent that is new in it.
+/// Applies the file while the agents are stopped by order: stopped units stay stopped, and so do new agents.
 fn stay_stopped(
     client: &mut Client,
     order: &Order,
@@ -95,15 +96,14 @@ fn stay_stopped(
     }
     print_plan(plan, json)?;
     errln!(
-        "the town is stopped by {} ({}): nothing that is stopped was started; lift it with `ostler patrol estop --clear`",
+        "all agents are stopped by order of {} ({}); stopped units were not started; end the order with `ostler patrol estop --clear`",
         order.by,
         order.reason
     );
     Ok(Exit::FAILED)
 }
 
-/// A server of tmux that is the user's own is started by the user, which is who calls; never by a run, with which it would
-/// end.
+/// Starts the user's own tmux servers from this process. A server started by a run would end with the run.
 fn start_servers(units: &[UnitSpec]) -> Result<(), Failure> {
     let wanted: BTreeMap<&str, &str> = units
         .iter()
@@ -118,7 +118,7 @@ fn start_servers(units: &[UnitSpec]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Applies what changed, and nothing else: what was stopped stays so.
+/// Applies the changes of the file, and nothing else: stopped units stay stopped.
 pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
     report_file(&path, arguments.json);
@@ -150,7 +150,7 @@ pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exi
     finish(context, &mut client, &plan, touched, arguments.no_wait, arguments.json)
 }
 
-/// Ends every unit of the file, or these, those that depend on others first, and forgets them.
+/// Stops and removes every unit of the file, or the named units; dependents first.
 pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failure> {
     let mut client = context.connect_running()?;
     let file = if arguments.names.is_empty() {
@@ -177,13 +177,13 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
     let replaced = client.replaced();
     match client.call(&call(false)) {
         Ok(_) => {}
-        // Its predecessor had withdrawn them already.
+        // The previous supervisor had already removed the units.
         Err(ClientError::Refused(refusal))
             if refusal.code == ErrorCode::NotFound && client.replaced() > replaced => {}
         Err(error) => return Err(error.into()),
     }
     await_units(context, &mut client, names, AwaitUntil::Stopped)?;
-    // A successor that does not know the units any more ends their runs all the same.
+    // A successor that no longer knows the units ends their runs too.
     let mut survived = Vec::new();
     for run in before.iter().filter_map(|look| look.view.run_id) {
         match client.call(&Wait::of(run)) {
@@ -201,7 +201,7 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
     Ok(if survived.is_empty() { exit } else { Exit::FAILED })
 }
 
-/// To a supervisor that has the settings which the file gives it.
+/// Connects to a supervisor that uses the settings of the file; restarts it if they changed.
 fn connect_as_configured(
     context: &Context,
     settings: &SupervisorSettings,
@@ -220,7 +220,7 @@ pub fn declare(client: &mut Client, call: Declare) -> Result<Vec<Change>, Failur
     let plan = client.call(&call)?;
     if client.replaced() > replaced {
         errln!(
-            "ostler: the supervisor was replaced meanwhile; what it had done before is shown as kept"
+            "ostler: the supervisor was replaced meanwhile; changes made before that are shown as kept"
         );
     }
     Ok(plan)
@@ -245,7 +245,8 @@ fn print_plan(plan: &[Change], json: bool) -> Result<Exit, Failure> {
     Ok(Exit::DONE)
 }
 
-/// Waits until it is so, and says what came of it. One that left the file is so when nothing of it is left.
+/// Waits until the changes are applied, and prints the result. A removed unit is done when none of its processes is
+/// left.
 fn finish(
     context: &Context,
     client: &mut Client,
@@ -267,7 +268,7 @@ fn finish(
         }
         let removed = plan.iter().filter(|change| change.kind == ChangeKind::Remove);
         for change in removed.filter(|gone| !views.iter().any(|view| view.name == gone.unit)) {
-            outln!("{}: gone", change.unit);
+            outln!("{}: removed", change.unit);
         }
     }
     let is_well = views.iter().all(|view| view.state.is_well());

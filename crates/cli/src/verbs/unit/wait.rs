@@ -1,4 +1,4 @@
-//! Waiting until it is true of units; whoever waits at a terminal sees what they do meanwhile.
+//! Waits until units reach a state, and shows their progress on a terminal.
 
 use super::look::table;
 use crate::context::Context;
@@ -13,9 +13,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 const STEP: Duration = Duration::from_millis(100);
-/// Looking takes at most this part of the time.
+/// Each pause is this many times as long as the last poll, so polling takes at most a tenth of the time.
 const SHARE: u32 = 10;
-/// Nobody waits for a picture longer than this.
+/// The timeout of a poll; the display must not delay the command.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 pub fn await_units(
@@ -30,14 +30,14 @@ pub fn await_units(
     Ok(answer?)
 }
 
-/// Drawn beside whoever waits, on standard error; when it is dropped nothing of it is left.
+/// The progress display on standard error, drawn by a thread of its own. Dropping it erases it.
 struct WaitDisplay {
     over: Option<Sender<()>>,
     drawing: Option<JoinHandle<()>>,
 }
 
 impl WaitDisplay {
-    /// None where nobody sees it, or lines cannot be drawn again.
+    /// `None` if standard error is not a terminal, or one that cannot redraw lines.
     fn begin(context: &Context, names: &[String], until: AwaitUntil) -> Option<Self> {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         if names.is_empty() || is_dumb || !ostler_os::is_terminal(stderr()) {
@@ -59,7 +59,7 @@ impl Drop for WaitDisplay {
     }
 }
 
-/// Begins after the first step: what is true by then needs no picture.
+/// Draws until the wait is over. It begins after the first step, so a short wait shows nothing.
 fn draw(context: &Context, names: &[String], until: AwaitUntil, is_over: &Receiver<()>) {
     let mut block = Block::default();
     let mut client = None;
@@ -90,14 +90,14 @@ fn draw(context: &Context, names: &[String], until: AwaitUntil, is_over: &Receiv
     block.erase();
 }
 
-/// The first one is busy with waiting.
+/// A second connection, because the first one is blocked in the wait.
 fn other_connection(context: &Context) -> Option<Client> {
     let (client, _) = greet(&context.home.sockets(), PATIENCE).ok().flatten()?;
     client.be_patient(Some(PATIENCE)).ok()?;
     Some(client)
 }
 
-/// Lines that take the place of those before them. The cursor stays below, where a prompt would follow.
+/// Lines that replace the previous ones. The cursor stays below them, where a prompt follows.
 #[derive(Default)]
 struct Block {
     shown: Vec<Shown>,
@@ -130,7 +130,7 @@ impl Block {
         self.shown.clear();
     }
 
-    /// To its first line; each may take several since the terminal became narrower.
+    /// Moves the cursor to the first line. A line may take several rows after the terminal became narrower.
     fn upward(&self, columns: usize) -> String {
         let rows = self.shown.iter().map(|line| line.width.div_ceil(columns).max(1)).sum::<usize>();
         if rows == 0 { "\r".to_owned() } else { format!("\r\x1b[{rows}A") }

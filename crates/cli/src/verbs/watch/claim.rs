@@ -1,5 +1,5 @@
-//! Who watches a unit: whoever holds its file's lock. One that was killed leaves the file, and with it how far its
-//! log tells; the next of the same name goes on from there.
+//! The lock file of a watched unit: the `ostler watch` that holds its lock watches the unit. A killed watch leaves the
+//! file with the last logged journal entry; the next watch of the same name continues there.
 
 use crate::context::Context;
 use crate::exit::Failure;
@@ -12,7 +12,7 @@ pub struct Claim {
     path: PathBuf,
     file: File,
     _lock: HomeLock,
-    /// The last entry of the journal that one before us told.
+    /// The last journal entry that the previous watch logged.
     pub left_at: Option<i64>,
 }
 
@@ -24,10 +24,10 @@ impl Claim {
         loop {
             let Some(lock) = take_lock(&path)? else {
                 return Err(Failure::usage(format!(
-                    "{unit} is watched already by another `ostler watch`; give this one another --name, or another --port"
+                    "{unit} is already watched by another `ostler watch`; use another --name or --port"
                 )));
             };
-            // The one before us may have removed it in this very moment.
+            // The previous watch may have removed the file before this process locked it.
             if !lock.is_in_place(&path) {
                 continue;
             }
@@ -42,7 +42,7 @@ impl Claim {
         let _ = self.file.write_all_at(format!("{seq:020}\n").as_bytes(), 0);
     }
 
-    /// Nothing of it is left.
+    /// Removes the file.
     pub fn give_back(self) {
         let _ = std::fs::remove_file(&self.path);
     }

@@ -1,4 +1,4 @@
-//! From the journal to the document's events: what is told of the server, and when there is no more to tell.
+//! Maps journal entries to the events of Ploinky's watchdog, and decides when the watch is over.
 
 use super::watchdog_log::{Level, Line};
 use crate::render;
@@ -6,19 +6,19 @@ use ostler_model::{Entry, RunId, What};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
-/// What follows from something that happened.
+/// The reaction to a journal entry.
 #[derive(Clone, Debug)]
 pub enum Step {
     CallHook(Line),
-    /// A new server: its output is shown.
+    /// A new server runs: show its output.
     Show(RunId),
-    /// The first one could not even be executed: another try would not be another program.
+    /// The first start failed to execute the program. A restart would fail in the same way.
     NeverRan(RunId),
-    /// It is over, with this exit code.
+    /// The watch is over, with this exit code.
     End(u8),
 }
 
-/// Too many restarts.
+/// The exit code after too many restarts.
 pub const BROKEN: u8 = 100;
 
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ struct Server {
     began_ms: u64,
 }
 
-/// How the last one ended.
+/// How the last server ended.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ended {
     code: Option<i64>,
@@ -40,7 +40,7 @@ impl Ended {
         match (self.code, self.signal) {
             (_, Some(signal)) => (128 + signal).clamp(0, 255) as u8,
             (Some(code), None) => code.clamp(0, 255) as u8,
-            // How it ended is not known: it did not go well.
+            // An unknown exit status counts as a failure.
             (None, None) => 1,
         }
     }
@@ -59,9 +59,9 @@ pub struct EventMapper {
     recent_ms: VecDeque<u64>,
     window_ms: u64,
     reset_after_ms: u64,
-    /// Our own check ended it.
+    /// The server was stopped after failed health checks.
     is_unhealthy: bool,
-    /// Somebody wants it to end, or we do.
+    /// A stop was requested, by this process or by another client.
     is_leaving: bool,
     has_run: bool,
 }
@@ -85,7 +85,7 @@ impl EventMapper {
         }
     }
 
-    /// One that ran before we came.
+    /// Records a server that was already running.
     pub fn found(&mut self, run: RunId, pid: Option<i32>, began_ms: u64, restarts: u64) {
         self.server = Some(Server { run, pid, began_ms });
         self.total_restarts = restarts;
@@ -100,7 +100,7 @@ impl EventMapper {
         self.server.is_some()
     }
 
-    /// How the last one ended; 0 if there was none.
+    /// The exit code of the last server; 0 if there was none.
     pub fn exit(&self) -> u8 {
         self.last.map_or(0, Ended::exit)
     }
@@ -202,7 +202,7 @@ impl EventMapper {
         let number = |name: &str| entry.evidence.get(name).and_then(Value::as_i64);
         let ended = Ended { code: number("exitCode"), signal: number("exitSignal") };
         self.last = Some(ended);
-        // One that a watch before us saw begin may end before the one that is there now.
+        // The entry may be about an earlier server, which a previous watch saw start.
         let own = self.server.filter(|server| Some(server.run) == entry.run_id);
         let began_ms = own.map_or(entry.at_ms, |server| server.began_ms);
         let uptime_ms = entry.at_ms.saturating_sub(began_ms);
@@ -228,7 +228,7 @@ impl EventMapper {
         }
     }
 
-    /// By our own check, or by itself.
+    /// Logs the cause of the exit: failed health checks, a requested restart, or the server itself.
     fn why_it_ended(&mut self, steps: &mut Steps) {
         let ended = self.last.unwrap_or_default();
         if std::mem::take(&mut self.is_unhealthy) {

@@ -1,4 +1,4 @@
-//! What comes to us from outside, each on a thread of its own: the journal, signals, and the end of what we asked for.
+//! The inputs of the watch, each read by its own thread: the journal, signals, and the completion of a stop.
 
 use crate::context::Context;
 use crate::exit::Failure;
@@ -17,13 +17,13 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub enum WatchInput {
     Entries(Vec<Entry>),
     Signal(i32),
-    /// The unit is stopped, as we asked.
+    /// The unit is stopped, as requested.
     Stopped,
     /// The daemon was stopped.
     Gone,
 }
 
-/// A terminal that goes away says HUP; to us that is nothing.
+/// Reads signals. SIGHUP is ignored, so a closed terminal does not end the watch.
 pub fn read_signals(mut signals: Signals, happen: Sender<WatchInput>) {
     std::thread::spawn(move || {
         for signal in signals.forever().filter(|signal| *signal != SIGHUP) {
@@ -34,12 +34,12 @@ pub fn read_signals(mut signals: Signals, happen: Sender<WatchInput>) {
     });
 }
 
-/// What came of a question.
+/// The outcome of a request.
 enum Asked {
     Done,
-    /// Whoever was asked is gone; there may be another.
+    /// The supervisor is gone; ask its successor.
     Again,
-    /// It cannot be answered now, as when a disk is full: no reason to leave a server alone.
+    /// The supervisor cannot do it now, for example because the disk is full; try again later.
     Later,
     /// The daemon was stopped.
     Nobody,
@@ -60,7 +60,7 @@ fn asked(context: &Context, ask: impl FnOnce(Client) -> Asked) -> Asked {
     }
 }
 
-/// Everything after this entry, from whichever supervisor.
+/// Follows the journal after this entry, across supervisor restarts.
 pub fn follow_journal(context: &Context, unit: &str, after: i64, happen: Sender<WatchInput>) {
     let context = context.clone();
     let mut filter =
@@ -97,7 +97,7 @@ fn read_journal(
     }
 }
 
-/// Asks for its end by this signal, of whichever supervisor is there.
+/// Requests the stop of the unit by this signal, across supervisor restarts.
 pub fn stop(
     context: &Context,
     unit: &UnitSpec,
@@ -137,7 +137,7 @@ fn ask_to_stop(mut client: Client, unit: &UnitSpec, is_other: bool) -> Result<()
     Ok(())
 }
 
-/// The unit is no longer declared; `false` if nobody is there to hear it.
+/// Removes the unit; `false` if no supervisor is running.
 pub fn withdraw(context: &Context, unit: &str) -> bool {
     loop {
         let Ok(Some(mut client)) = context.connect_successor() else { return false };
@@ -151,7 +151,7 @@ pub fn withdraw(context: &Context, unit: &str) -> bool {
     }
 }
 
-/// Declared as it is now, and wanted.
+/// Declares the unit and starts it.
 pub fn begin(client: &mut Client, unit: &UnitSpec) -> Result<(), Failure> {
     let units = vec![unit.clone()];
     let call = Declare { units, ..Declare::of_no_file() };

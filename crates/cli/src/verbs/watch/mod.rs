@@ -1,6 +1,6 @@
-//! `ostler watch`: one server in the foreground, looked after as the watchdog's document says. The daemon does the
-//! looking after; this process declares the unit, tells what happens to it in the document's words, passes its
-//! output and our signals on, and ends as the document wants it.
+//! `ostler watch`: one server in the foreground, supervised as by Ploinky's watchdog. The daemon supervises the server.
+//! This process declares the unit, logs its events in the watchdog's format, passes on its output and forwards signals,
+//! and exits with the watchdog's exit codes.
 
 mod claim;
 mod event_mapper;
@@ -30,10 +30,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use watchdog_log::{Level, WatchdogLog};
 
-/// After KILL: for the news of it, and for what is left to do here. Together the document's second.
+/// The time after SIGKILL for the exit to be reported, and for the cleanup in this process. Together they stay within
+/// the second that Ploinky allows.
 const NEWS_MS: u64 = 600;
 const LAST_MS: u64 = 350;
-/// Where nobody waits for us to be gone.
+/// The time for the cleanup when no signal asked this process to exit.
 const UNHURRIED_MS: u64 = 5_000;
 
 pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failure> {
@@ -50,10 +51,10 @@ pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failu
     if let Some(view) = known.as_ref().filter(|_| claim.left_at.is_none()) {
         let place = view.file.as_ref().map_or(String::new(), |file| format!(" in {file}"));
         let name = settings.name();
-        // The file is only ours while there is a unit of ours.
+        // The claim file exists only for units that `ostler watch` declared.
         claim.give_back();
         return Err(Failure::usage(format!(
-            "a unit {name} is declared already{place}; give this one another --name"
+            "a unit {name} is already declared{place}; use another --name"
         )));
     }
     let before = newest(&mut client)?;
@@ -85,7 +86,7 @@ fn newest(client: &mut Client) -> Result<i64, Failure> {
     Ok(entries.last().map_or(0, |entry| entry.seq))
 }
 
-/// We are to end.
+/// The shutdown of this process.
 #[derive(Clone, Copy)]
 struct ShuttingDown {
     until_ms: u64,
@@ -99,7 +100,7 @@ struct Watch<'a> {
     output: Output,
     story: EventMapper,
     claim: Claim,
-    /// What the journal tells up to here happened before us: it is told, and nothing follows from it.
+    /// Entries up to this one are older than this process: they are logged, and cause no action.
     before: i64,
     happen: Sender<WatchInput>,
     leaving: Option<ShuttingDown>,
@@ -129,7 +130,7 @@ impl Watch<'_> {
             self.story.found(run, pid, started_at_ms.unwrap_or_default(), restarts);
             self.output.show(run, ViewFrom::Lines(0));
         }
-        // From now on there is something to take over.
+        // From now on another watch can take over.
         let after = self.claim.left_at.unwrap_or(self.before);
         self.claim.described_until(after);
         inputs::begin(client, &self.settings.unit)?;
@@ -138,7 +139,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// The code to end with.
+    /// Runs until the watch is over, and returns the exit code.
     fn until_over(&mut self, watch_inputs: &Receiver<WatchInput>) -> u8 {
         loop {
             let watch_input = match self.leaving {
@@ -149,7 +150,7 @@ impl Watch<'_> {
                 }
             };
             let Ok(watch_input) = watch_input else {
-                // Whoever outlives KILL, or whoever should have told us, is not waited for.
+                // The time is over. Do not wait for a process that survives SIGKILL, or for a silent daemon.
                 return if self.story.has_server() { 137 } else { self.story.exit() };
             };
             match watch_input {
@@ -173,7 +174,7 @@ impl Watch<'_> {
                     return self.story.exit();
                 }
             }
-            // There was none to wait for.
+            // The unit is stopped and no server was running.
             if self.leaving.is_some_and(|leaving| leaving.is_stopped) && !self.story.has_server() {
                 return 0;
             }
@@ -196,7 +197,7 @@ impl Watch<'_> {
         code
     }
 
-    /// 126 or 127, as a shell says it.
+    /// The exit code for a program that cannot be executed: 126 or 127, as in a shell.
     fn never_ran(&self, run: RunId) -> u8 {
         let answer = self.context.connect_running().map(|mut client| client.call(&Show::of(run)));
         match answer {
@@ -205,7 +206,7 @@ impl Watch<'_> {
         }
     }
 
-    /// The first signal counts: from then on everything has its time.
+    /// Starts the shutdown at the first signal, with time limits for each step.
     fn leave(&mut self, signal: i32) {
         if self.leaving.is_some() {
             return;
@@ -238,7 +239,7 @@ impl Watch<'_> {
         self.notify(Level::Info, "watchdog_exiting", more);
         self.output.finish(left());
         self.log.finish(left());
-        // Otherwise the next of this name finds it.
+        // Otherwise the next watch of this name takes over the unit.
         if is_withdrawn {
             self.claim.give_back();
         }

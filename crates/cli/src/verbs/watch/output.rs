@@ -1,5 +1,4 @@
-//! The server's output here: one server after the other, each stream on ours. Whoever does not read it holds up
-//! nothing but this.
+//! Prints the output of the servers one after the other. A reader that does not read blocks only this thread.
 
 use crate::context::Context;
 use crate::verbs::reconnecting_view::ReconnectingView;
@@ -34,21 +33,21 @@ impl Output {
         let _ = self.runs.send((run, from));
     }
 
-    /// What is there is shown to its end, if somebody reads it.
+    /// Prints the remaining output, if it is read within this time.
     pub fn finish(self, patience: Duration) {
         drop(self.runs);
         let _ = self.over.recv_timeout(patience);
     }
 }
 
-/// Until it has ended, or the daemon has.
+/// Prints the output of a run until the run or the daemon ends.
 fn pass_on(context: &Context, run: RunId, from: ViewFrom) {
     let call = View { run: run.to_string(), from, follow: true, interactive: false, size: None };
     let Ok(client) = context.connect_again() else { return };
     let Ok(mut view) = ReconnectingView::open(context, client, call) else { return };
     let never = AtomicBool::new(false);
     while let Ok(Some(frame)) = view.next_frame(&never) {
-        // EPIPE, EIO: nobody looks any more, which is no reason to end.
+        // EPIPE and EIO mean that the reader is gone; the watch continues.
         match frame {
             Frame::Stdout(bytes) => {
                 let mut out = std::io::stdout().lock();

@@ -1,4 +1,4 @@
-//! What is watched, from the command line and the document's variables.
+//! The settings of the watch, from the command line and the environment variables of Ploinky's watchdog.
 
 use crate::args::{WatchArguments, parse_duration};
 use crate::exit::Failure;
@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 const DEFAULT_PORT: u16 = 8080;
-/// A server that found it would take the watchdog's pid file for its own.
+/// Not passed to the server, which would use the watchdog's pid file as its own.
 const PID_FILE: &str = "PLOINKY_ROUTER_PID_FILE";
 
 const TEST_MODE: &str = "PLOINKY_WATCHDOG_TEST_MODE";
@@ -20,7 +20,7 @@ pub struct Settings {
     pub log: PathBuf,
     pub is_checked: bool,
     pub is_debug: bool,
-    /// The document's test mode: nothing is told, on the console or in the log.
+    /// Ploinky's test mode: print and log nothing.
     pub is_silent: bool,
     pub window_ms: u64,
     pub reset_after_ms: u64,
@@ -32,7 +32,9 @@ impl Settings {
         let port = match (arguments.port, variable("PORT")) {
             (Some(port), _) => port,
             (None, Some(text)) => parse_port(&text).ok_or_else(|| {
-                Failure::usage(format!("PORT: {text:?} is not a port; it is 1 to 65535"))
+                Failure::usage(format!(
+                    "PORT: {text:?} is not a port; use a number from 1 to 65535"
+                ))
             })?,
             (None, None) => DEFAULT_PORT,
         };
@@ -59,7 +61,7 @@ impl Settings {
     }
 }
 
-/// The same as a unit in a file would say.
+/// The settings as lines of TOML, as for a unit in a file.
 fn said(arguments: &WatchArguments, port: u16, is_checked: bool) -> String {
     let WatchArguments { backoff, backoff_most, reset_after, restarts, window, .. } = arguments;
     let grace_ms = arguments.grace;
@@ -84,7 +86,7 @@ fn said(arguments: &WatchArguments, port: u16, is_checked: bool) -> String {
     said
 }
 
-/// All of ours: what is started in the foreground expects it.
+/// The whole environment of this process, as a program in the foreground expects.
 fn environment(unit: &UnitSpec) -> std::sync::Arc<[OsText]> {
     let is_ours = |name: &std::ffi::OsString| {
         let is_set = name.to_str().is_some_and(|name| unit.env.contains_key(name));

@@ -1,5 +1,5 @@
-//! `watchdog.log`, one JSON object a line, and a plainer line for whoever looks on. Neither can hold us up: a disk
-//! that is full, a closed pipe or a terminal that is gone loses lines, and that is all.
+//! Writes `watchdog.log`, one JSON object per line, and a shorter line to standard error. Neither blocks the watch: a
+//! full disk, a closed pipe or a closed terminal only loses lines.
 
 use crate::exit::Failure;
 use jiff::Timestamp;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
-/// Then the file becomes the old one, and a new one is begun.
+/// The size at which the log is rotated.
 const LOG_MOST: u64 = 8 << 20;
-/// Lines that a reader who does not read may be behind.
+/// How many lines are buffered for a slow reader of standard error.
 const BEHIND_MOST: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,20 +35,20 @@ impl Level {
     }
 }
 
-/// Something that is told.
+/// One event of the log.
 #[derive(Clone, Debug)]
 pub struct Line {
     pub at_ms: u64,
     pub level: Level,
     pub event: &'static str,
-    /// The server's.
+    /// The server's pid.
     pub pid: Option<i32>,
     pub more: Map<String, Value>,
 }
 
 pub struct WatchdogLog {
     path: PathBuf,
-    /// `None`: nothing is told.
+    /// `None` in test mode.
     file: Option<File>,
     length: u64,
     console: SyncSender<String>,
@@ -60,7 +60,7 @@ impl WatchdogLog {
     pub fn open(path: &Path, is_debug: bool) -> Result<Self, Failure> {
         let file = begin(path).map_err(|error| {
             let path = path.display();
-            Failure::usage(format!("{path} cannot be written: {error}; name another with --log"))
+            Failure::usage(format!("cannot write {path}: {error}; choose another file with --log"))
         })?;
         let length = file.metadata().map_or(0, |data| data.len());
         let (console, lines) = sync_channel::<String>(BEHIND_MOST);
@@ -74,7 +74,7 @@ impl WatchdogLog {
         Ok(Self { path: path.to_owned(), file: Some(file), length, console, shown, is_debug })
     }
 
-    /// Tells nothing, for tests of whoever uses it.
+    /// A log that writes nothing, for test mode.
     pub fn silent(path: &Path) -> Self {
         let (console, _) = sync_channel(0);
         let (_, shown) = channel();
@@ -97,7 +97,7 @@ impl WatchdogLog {
         }
     }
 
-    /// What is told is shown, if somebody reads it.
+    /// Prints the remaining lines, if they are read within this time.
     pub fn finish(self, patience: Duration) {
         drop(self.console);
         let _ = self.shown.recv_timeout(patience);

@@ -43,7 +43,7 @@ fn a_call_is_given_up_and_the_late_answer_is_nobodys() {
     let linked = Linked::with(|link| link.request_timeout = Duration::from_millis(300));
     linked.register();
     linked.kernel.next_is("x.slow", FakeBehaviour::Silent);
-    let error = linked.link.request("x.slow", json!({})).expect_err("late");
+    let error = linked.link.request("x.slow", json!({})).expect_err("a timeout");
     assert_eq!(error.to_string(), "x.slow was not answered within 0.3 s");
     let id = linked.kernel.next("x.slow")["id"].clone();
     let late = json!({ "type": "response", "requestId": id, "success": true });
@@ -55,7 +55,7 @@ fn a_call_is_given_up_and_the_late_answer_is_nobodys() {
 fn garbage_and_a_line_in_pieces_do_no_harm() {
     let linked = Linked::registered();
     linked.kernel.send(b"\n{\"type\":\n[1]\n\xff\xfe\n");
-    linked.beat().expect("it lives on");
+    linked.beat().expect("still connected");
     let config = json!({ "config": { "a": "grün 🐎" }, "version": 2 });
     let line = format!("{}\n", json!({ "type": "event", "event": "config", "payload": config }));
     for byte in line.as_bytes() {
@@ -71,7 +71,7 @@ fn a_line_that_is_too_long_is_refused_and_only_that() {
     let big = json!({ "text": "x".repeat(super::super::MAX_LINE) });
     let error = linked.link.request("x.big", big).expect_err("too long");
     assert_eq!(error.code(), "LINE_TOO_LONG");
-    linked.beat().expect("it lives on");
+    linked.beat().expect("still connected");
 }
 
 #[test]
@@ -85,15 +85,15 @@ fn the_heart_beats_by_itself_and_repeats_what_was_said() {
         assert_eq!(beat["params"], json!({ "status": { "status": "healthy" } }));
     }
     let context = super::super::Context::new(&linked.link);
-    context.status(Status::Degraded, json!({ "queue": 3 })).expect("told");
-    context.busy_for(Duration::from_secs(60)).expect("told");
+    context.status(Status::Degraded, json!({ "queue": 3 })).expect("sent");
+    context.busy_for(Duration::from_secs(60)).expect("sent");
     let is_both = |beat: &serde_json::Value| {
         beat["params"]["status"]["queue"] == 3 && beat["params"]["busyFor"].as_u64() > Some(30_000)
     };
     for _ in 0..3 {
         while !is_both(&linked.kernel.next("app.heartbeat")) {}
     }
-    context.busy_until(std::time::SystemTime::UNIX_EPOCH).expect("it is over");
+    context.busy_until(std::time::SystemTime::UNIX_EPOCH).expect("finished");
     while linked.kernel.next("app.heartbeat")["params"].get("busyFor").is_some() {}
 }
 
@@ -106,7 +106,7 @@ fn the_shutdown_is_told_with_its_time_and_reason() {
     let stop = linked.link.news.stop().expect("asked");
     assert_eq!((stop.reason(), stop.timeout()), ("stop", Duration::from_millis(1_500)));
     assert!(stop.left() <= stop.timeout());
-    linked.beat().expect("it may still talk");
+    linked.beat().expect("still allowed");
     assert_eq!(linked.kernel.count("app.shutdown"), 0, "Ostler knows of it");
     let other = Linked::registered();
     assert!(other.link.news.begin_setup());
@@ -146,7 +146,7 @@ fn what_could_not_be_connected_to_is_said() {
     kernel.die();
     let mut link = Link::new(environment(&kernel), Duration::from_secs(5));
     link.connect_timeout = Duration::from_millis(50);
-    let description = link.connect().expect_err("nobody is there").description();
+    let description = link.connect().expect_err("no server").description();
     assert!(description.contains("socket: No such file"), "{description}");
     assert!(description.ends_with("(CONNECT_FAILED)"), "{description}");
 }

@@ -1,4 +1,4 @@
-//! Answers as Ostler does, or in the manner that a test asks for.
+//! A server that answers like Ostler, or as a test configures it.
 
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) enum FakeBehaviour {
     Silent,
     Refuse(&'static str),
-    /// Half of an answer, and the end of the connection.
+    /// Half of an answer, then the end of the connection.
     Half,
 }
 
@@ -25,7 +25,7 @@ struct Known {
     token: String,
     interval: Value,
     config: Value,
-    /// How the next requests of a method are answered; after them as usual.
+    /// The behaviours for the next requests of a method; later requests get the normal answer.
     attrs: HashMap<String, VecDeque<FakeBehaviour>>,
     requests: Vec<Value>,
     clients: HashMap<usize, UnixStream>,
@@ -73,10 +73,10 @@ impl FakeKernel {
         });
     }
 
-    /// Ends the server and each connection, as when Ostler dies.
+    /// Ends the server and all connections, as a crash of Ostler would.
     pub(super) fn die(&self) {
         self.known().is_down = true;
-        // Wakes whoever waits for the next connection.
+        // Wakes the thread that accepts connections.
         let _ = UnixStream::connect(&self.path);
         let _ = std::fs::remove_file(&self.path);
         self.drop_all();
@@ -86,7 +86,7 @@ impl FakeKernel {
         for client in self.known().clients.values() {
             let _ = client.shutdown(Shutdown::Both);
         }
-        self.until("all are gone", |known| known.clients.is_empty().then_some(()));
+        self.until("all connections are closed", |known| known.clients.is_empty().then_some(()));
     }
 
     pub(super) fn forget_token(&self) {
@@ -105,7 +105,7 @@ impl FakeKernel {
         self.known().attrs.entry(method.to_owned()).or_default().push_back(attr);
     }
 
-    /// The next request with that method that nobody has waited for yet.
+    /// Returns the next request with that method that no earlier call has returned.
     pub(super) fn next(&self, method: &str) -> Value {
         self.until(method, |known| {
             let at = known.requests.iter().position(|request| request["method"] == method)?;
@@ -123,7 +123,7 @@ impl FakeKernel {
     }
 
     pub(super) fn until_nobody_is_connected(&self) {
-        self.until("nobody is connected", |known| known.clients.is_empty().then_some(()));
+        self.until("no connection is open", |known| known.clients.is_empty().then_some(()));
     }
 
     pub(super) fn event(&self, name: &str, payload: Value) {
@@ -132,7 +132,7 @@ impl FakeKernel {
 
     pub(super) fn send(&self, bytes: impl AsRef<[u8]>) {
         for mut client in self.known().clients.values() {
-            client.write_all(bytes.as_ref()).expect("it listens");
+            client.write_all(bytes.as_ref()).expect("the client reads");
         }
     }
 
@@ -145,7 +145,7 @@ impl FakeKernel {
             found.is_none()
         });
         drop(waited);
-        found.unwrap_or_else(|| panic!("waited in vain: {what}"))
+        found.unwrap_or_else(|| panic!("timed out: {what}"))
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

@@ -1,4 +1,4 @@
-//! The link against just enough of Ostler. Apps as processes are tested with the real one, in `ostler-e2e`.
+//! Tests of the link against a fake server. `ostler-e2e` tests app processes with the real one.
 
 mod calling;
 mod fake_kernel;
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const ID: &str = "@test/app";
 
-/// A link that is connected, and whatever reads for it.
+/// A connected link, and the thread that reads for it.
 struct Linked {
     kernel: FakeKernel,
     link: Arc<Link>,

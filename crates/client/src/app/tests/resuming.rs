@@ -15,7 +15,7 @@ fn resumes_with_the_token_on_a_new_connection() {
     let beat = linked.kernel.next("app.heartbeat");
     assert_eq!(beat["token"], "token-1");
     assert!(beat["params"]["busyFor"].as_u64() > Some(300_000), "{beat}");
-    linked.beat().expect("it is open again");
+    linked.beat().expect("open again");
     assert_eq!(linked.kernel.count("app.register"), 1);
     assert_eq!(linked.kernel.connections(), 2);
 }
@@ -41,14 +41,14 @@ fn registers_anew_and_is_ready_again_when_the_token_is_forgotten() {
     linked.kernel.listen();
     linked.kernel.next("app.register");
     assert_eq!(linked.kernel.next("app.ready")["token"], "token-2");
-    linked.beat().expect("it is known");
+    linked.beat().expect("registered");
 }
 
 #[test]
 fn registers_anew_when_a_heartbeat_finds_the_token_forgotten() {
     let linked = Linked::registered();
     linked.kernel.forget_token();
-    linked.beat().expect("it is known again");
+    linked.beat().expect("registered again");
     assert_eq!(linked.kernel.count("app.register"), 2);
     assert_eq!(linked.kernel.count("app.ready"), 0, "it never was");
     linked.link.configuration().expect("answered");
@@ -58,7 +58,7 @@ fn registers_anew_when_a_heartbeat_finds_the_token_forgotten() {
 fn a_connection_lost_in_the_middle_of_a_line_is_survived() {
     let linked = Linked::registered();
     linked.kernel.next_is("app.heartbeat", FakeBehaviour::Half);
-    linked.beat().expect("it was sent again");
+    linked.beat().expect("sent again");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn what_is_idempotent_is_sent_again_and_only_that() {
     linked.kernel.drop_all();
     let error = once.join().expect("no panic").expect_err("lost");
     assert_eq!(error.code(), "CONNECTION_LOST");
-    ready.join().expect("no panic").expect("it was sent again");
+    ready.join().expect("no panic").expect("sent again");
     assert_eq!(linked.kernel.count("x.once"), 0);
 }
 
@@ -94,7 +94,7 @@ fn calls_made_without_a_connection_wait_for_one() {
     let link = Arc::clone(&linked.link);
     let call = thread::spawn(move || link.request("x.once", json!({})));
     linked.kernel.listen();
-    // It may have been made before the loss was heard of, and then it is lost as well.
+    // The call may be made before the loss is noticed; then it is lost, too.
     match call.join().expect("no panic") {
         Ok(result) => assert_eq!(result, json!({ "ok": true })),
         Err(error) => assert_eq!(error.code(), "CONNECTION_LOST"),

@@ -1,4 +1,4 @@
-//! Each rule of a sight at its edges: what is one millisecond younger, what is missing, what was set back.
+//! Tests each rule at its edges: one millisecond younger, missing values, a clock that was set back.
 
 use super::*;
 use ostler_model::{AgentSeen, Declared};
@@ -29,7 +29,7 @@ fn shown(state: AgentState) -> Option<AgentSeen> {
     Some(AgentSeen { profile: String::new(), state, question: None, until_ms: None })
 }
 
-/// P3: a text that was taken is movement, at the time it was taken.
+/// P3: a taken text is activity, at the time when it was taken.
 #[test]
 fn a_taken_text_is_movement() {
     let mut now = seen();
@@ -40,7 +40,7 @@ fn a_taken_text_is_movement() {
     assert_eq!(sight(&now, &state).moved_at_ms(), Some(NOW - 9_000));
 }
 
-/// P3: without a screen output counts, and an age of nothing only if nothing was seen before.
+/// P3: without a screen output counts; an age of 0 counts only if nothing was observed before.
 #[test]
 fn output_counts_where_there_is_no_screen() {
     let mut now = seen();
@@ -53,10 +53,14 @@ fn output_counts_where_there_is_no_screen() {
     now.screen = None;
     now.output_age_ms = Some(0);
     assert_eq!(sight(&now, &before).moved_at_ms(), Some(NOW - 50_000), "a clock was set back");
-    assert_eq!(sight(&now, &WatchState::default()).moved_at_ms(), Some(NOW), "the first look");
+    assert_eq!(
+        sight(&now, &WatchState::default()).moved_at_ms(),
+        Some(NOW),
+        "the first observation"
+    );
 }
 
-/// P3: the noise of a program is five times its quietest.
+/// P3: the noise floor of a program is five times its lowest CPU use.
 #[test]
 fn a_program_computes_above_five_times_its_floor() {
     let mut now = seen();
@@ -69,7 +73,7 @@ fn a_program_computes_above_five_times_its_floor() {
     assert!(!sight(&now, &state).computes(), "an idle prompt is idle");
 }
 
-/// P3: one that shows work thinks while it is drawn (a minute) and has not been the same for too long.
+/// P3: an agent that shows work is thinking while the screen is redrawn (a minute) and not unchanged for too long.
 #[test]
 fn thinking_ends_at_its_bounds() {
     let thinking_ms = PatrolPolicy::default().thinking_ms;
@@ -98,7 +102,7 @@ fn movement_is_progress_for_less_than_its_time() {
     }
 }
 
-/// P2: an age of nothing is believed for another cycle; of the same one, what we have seen counts.
+/// P2: an age of 0 counts for another cycle; for the same cycle, the recorded time counts.
 #[test]
 fn a_heartbeat_of_no_age_is_as_old_as_its_cycle() {
     let mut now = seen();
@@ -121,7 +125,7 @@ fn busy_ends_at_its_moment() {
     }
 }
 
-/// P8: stuck holds until anything newer says otherwise; each of them alone is enough.
+/// P8: stuck holds until a newer sign contradicts; each sign alone is enough.
 #[test]
 fn stuck_is_over_with_any_later_sign() {
     let said_ms = NOW - MINUTE;
@@ -145,7 +149,7 @@ fn stuck_is_over_with_any_later_sign() {
         young.age_ms = Some(age_ms);
         assert_eq!(is(&young, &none), is_stuck, "its session is {age_ms} ms old");
     }
-    // What it writes in the ten seconds after it said so belongs to saying so.
+    // Output in the ten seconds after the report is part of the report.
     let received_ms = MINUTE - SAYING_MS;
     for (age_ms, is_stuck) in [(received_ms, true), (received_ms - 1, false)] {
         let mut beats = stuck();
@@ -157,7 +161,7 @@ fn stuck_is_over_with_any_later_sign() {
     }
 }
 
-/// P3: a session has its grace until its agent shows itself.
+/// P3: a session has its grace until its agent shows a sign of life.
 #[test]
 fn a_session_starts_until_its_first_heartbeat() {
     let grace_ms = PatrolPolicy::default().grace_ms;
@@ -169,12 +173,12 @@ fn a_session_starts_until_its_first_heartbeat() {
     };
     assert!(of(grace_ms - 1, HeartbeatSeen::None));
     assert!(!of(grace_ms, HeartbeatSeen::None));
-    assert!(of(5_000, beat(5_000, 1)), "a heartbeat of before is another session's");
+    assert!(of(5_000, beat(5_000, 1)), "an older heartbeat belongs to another session");
     assert!(!of(5_000, beat(4_999, 1)));
     assert!(!sight(&seen(), &none).is_starting(), "no session, no start");
 }
 
-/// P3: the ladder counts what was shown after its rung, not at the same moment; and each sign alone.
+/// P3: only signs after the last rung count, not at the same moment; each sign alone is enough.
 #[test]
 fn only_what_comes_after_the_rung_is_movement() {
     let rung_ms = NOW - 30_000;

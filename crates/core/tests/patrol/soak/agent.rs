@@ -1,4 +1,4 @@
-//! One agent of the town, as it really is.
+//! The true state of one simulated agent.
 
 use crate::common::{HOUR, MINUTE, seen, shown, watch};
 use crate::random::Random;
@@ -12,15 +12,15 @@ pub enum Mode {
     Working,
     /// A long build: neither output nor heartbeat, but its tree computes.
     Building,
-    /// Neither output nor processor, for less than the very stale time or within what it declared.
+    /// Neither output nor CPU use, for less than the very stale time or within its declared busy time.
     Thinking,
-    /// Nothing to do. Some show heartbeats all the same.
+    /// No work. Some still write heartbeats.
     Idle,
     /// A question stands on its screen.
     Asking,
     /// Works, but its heartbeat file is gone or broken.
     Beatless,
-    /// Ends when something of this strength is done.
+    /// Recovers from a step of this strength.
     Hung(Cure),
     AgentDead,
     Dead,
@@ -42,12 +42,12 @@ pub struct Agent {
     pub died_at: u64,
     pub busy_until: Option<u64>,
     beats_when_idle: bool,
-    /// It takes what is typed, and leaves its work.
+    /// Takes typed text, but ignores its work.
     ignores: bool,
-    /// Its program has a profile, so that its screen can be read.
+    /// Its program has a profile, so that its screen can be judged.
     is_known: bool,
     started_at: u64,
-    /// When its terminal last showed something new, and when it last did something by itself.
+    /// When its terminal last showed something new, and when it was last active by itself.
     output_at: u64,
     moved_at: u64,
     beat_at: u64,
@@ -90,7 +90,7 @@ impl Agent {
         matches!(self.mode, Mode::Hung(_))
     }
 
-    /// What it shows between the last tick and this one. All of its times are of the clock as it is set.
+    /// What it shows between the last tick and this one. All times are on the clock as it is set.
     pub fn goes_on(&mut self, random: &mut Random, now: u64, span: u64) {
         if self.lives() && !self.is_hung() && now >= self.until {
             self.changes(random, now);
@@ -136,7 +136,7 @@ impl Agent {
             6 if self.is_known => (Mode::Asking, random.below(10 * HOUR)),
             _ => (Mode::Working, random.below(3 * HOUR)),
         };
-        // It has just come to the end of something.
+        // It has just completed something.
         (self.output_at, self.moved_at) = (now, now);
         (self.beat_at, self.cycle) = (now, self.cycle + 1);
         self.screen = random.next();
@@ -148,7 +148,7 @@ impl Agent {
         self.has_work = has_work;
     }
 
-    /// Work comes to one that hangs, or sat idle; only the latter notices by itself, and not always.
+    /// Work arrives for an agent that hangs or is idle; only an idle one may notice by itself.
     pub fn gets_work(&mut self, now: u64) {
         if !self.has_work {
             (self.has_work, self.work_since) = (true, now);
@@ -176,7 +176,7 @@ impl Agent {
         random: &mut Random,
         now: u64,
     ) -> StepOutcome {
-        // The terminal shows what is typed, also when nobody reads it.
+        // The terminal echoes the typed text even if the agent does not read it.
         self.output_at = self.output_at.max(now + 300);
         self.screen = random.next();
         let not_shown = || StepOutcome::Failed("it is not on the screen".to_owned());
@@ -207,7 +207,7 @@ impl Agent {
         self.work_since = now;
     }
 
-    /// For how long it has shown less than a watcher wants to see: its heartbeat, or any movement.
+    /// How long ago a patrol last saw a heartbeat or activity.
     pub fn late_ms(&self, now: u64) -> u64 {
         let shown = if self.watch.heartbeat.is_some() { self.beat_at } else { self.moved_at };
         now.saturating_sub(shown.max(self.started_at))

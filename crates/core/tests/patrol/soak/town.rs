@@ -1,4 +1,4 @@
-//! The town, its accidents, and its patrol.
+//! The simulated agents, their failures, and the patrol.
 
 use super::agent::{Agent, Cure, Mode};
 use crate::common::{HOUR, MINUTE, NOW, SECOND, TICK};
@@ -38,10 +38,10 @@ pub struct PatrolFiles {
     orders: PatrolOrders,
     policy: PatrolPolicy,
     triage: TriageSpec,
-    /// As the clock is set, which is not always as time goes.
+    /// The clock as it is set, which may differ from the real time.
     now: u64,
     jumped_at: u64,
-    /// Ticks at which an agent should have been helped and was not, by its place.
+    /// For each agent, the number of ticks at which help was due and missing.
     late: Vec<u32>,
     report: Report,
 }
@@ -77,7 +77,7 @@ impl PatrolFiles {
 
     pub fn thirty_days(mut self) -> Report {
         for _ in 0..DAYS * 24 * HOUR / TICK {
-            // A tick comes when it comes.
+            // Ticks come irregularly.
             let span = TICK + self.random.below(4 * SECOND);
             self.now += span;
             self.accidents(span);
@@ -159,7 +159,7 @@ impl PatrolFiles {
 
     fn one(&mut self, place: usize, seen: &Observation) {
         let name = seen.agent.clone();
-        let mut state = self.states.remove(&name).expect("it was looked at");
+        let mut state = self.states.remove(&name).expect("it was observed");
         let decision = self.decide(place, seen, &mut state);
         self.check(place, seen, &state, &decision);
         match escalation(&mut state, &decision, seen, &self.policy, self.now) {
@@ -229,10 +229,10 @@ impl PatrolFiles {
             self.late[place] += 1;
         }
         let most = if agent.lives() { 3 } else { 1 };
-        assert!(self.late[place] <= most, "left alone: {} {state:?}", description());
+        assert!(self.late[place] <= most, "no help: {} {state:?}", description());
     }
 
-    /// Whether all that a hang is told by has been there to see.
+    /// Whether the evidence of a hang is complete.
     fn is_evident(&self, agent: &Agent, state: &WatchState) -> bool {
         let worked_ms = state.pending_since_ms.map_or(0, |at| self.now.saturating_sub(at));
         agent.late_ms(self.now) > agent.watch.very_stale_ms

@@ -1,4 +1,4 @@
-//! Agents on terminals, and what a person is told of them.
+//! Agents on terminals, and the notifications about them.
 
 use super::Simulation;
 use crate::random::Random;
@@ -16,7 +16,7 @@ const STATES: [AgentState; 6] = [
 ];
 
 impl Simulation {
-    /// Its screen says something, or it does.
+    /// The screen changes, or the agent reports.
     pub(super) fn agent_moves(&self, run: RunId, random: &mut Random) -> Event {
         let state = STATES[random.below(6) as usize];
         let asks = state == AgentState::Waiting && random.chance(90);
@@ -34,7 +34,7 @@ impl Simulation {
         Event::Agent { run, event }
     }
 
-    /// Nobody is told of one question twice, whoever is supervisor.
+    /// The operator is not notified twice of one question, even across supervisors.
     pub(super) fn agent_noted(&mut self, entry: &Entry) -> Result<(), String> {
         let Some(run) = entry.run_id else { return Ok(()) };
         let is_units = self.records.get(&run).is_some_and(|record| record.unit.is_some());
@@ -45,7 +45,9 @@ impl Simulation {
                     _ => entry.why.clone(),
                 };
                 if self.asked.get(&run) == Some(&question) {
-                    return Err(format!("a person is told twice that {run} asks {question:?}"));
+                    return Err(format!(
+                        "the operator is notified twice that {run} asks {question:?}"
+                    ));
                 }
                 self.asked.insert(run, question);
             }

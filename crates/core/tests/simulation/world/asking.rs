@@ -1,4 +1,4 @@
-//! A run as it is asked for.
+//! Run requests.
 
 use super::{Simulation, instance};
 use crate::kernel::BOOT;

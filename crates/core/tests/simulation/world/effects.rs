@@ -1,4 +1,4 @@
-//! What follows from a decision.
+//! Carries out the actions.
 
 use super::{Simulation, Supervisor};
 use crate::kernel::Tree;
@@ -17,7 +17,7 @@ impl Simulation {
     ) -> Result<(), String> {
         match effect {
             Effect::CheckHealth { .. } | Effect::CallHook { .. } | Effect::Crashed { .. } => {}
-            // As the engine does: one that was withdrawn later in the same turn is not started.
+            // As in the engine: a launch that was withdrawn in the same turn does not start.
             Effect::Launch(unit) => {
                 if supervisor.world.unit(&unit).is_some() {
                     let event = self.new_run(index, random, Some(&unit));
@@ -50,14 +50,14 @@ impl Simulation {
             Effect::Queued(run) => {
                 if !self.records.contains_key(&run) {
                     return Err(format!(
-                        "the caller is told that {run} waits before its record is"
+                        "the caller is answered that {run} waits before its record says so"
                     ));
                 }
             }
             Effect::Adopt(record) => {
                 supervisor.held.insert(record.run_id);
                 if self.is_kept(record.run_id, index) {
-                    // Whatever the one before was told, this one is told as well.
+                    // The end of the output and the exit status are reported to the new supervisor again.
                     if let Some(tree) = self.trees.get_mut(&record.run_id) {
                         tree.describe_output = false;
                         tree.describe_status = false;
@@ -66,7 +66,7 @@ impl Simulation {
                     supervisor.adopted.insert(record.run_id);
                 }
             }
-            // As the engine does: nobody is signalled who came to his end later in the same turn.
+            // As in the engine: a process that ended in the same turn is not signalled.
             Effect::Signal { run, signal } => {
                 if supervisor.world.record(run).is_some() {
                     self.signal(supervisor, run, signal)?;
@@ -100,7 +100,7 @@ impl Simulation {
                 }) {
                     return Err(format!("run {run} is abandoned by its owner"));
                 }
-                // As the engine does: a process that the new owner does not know of is nobody's but ours.
+                // As in the engine: a process that the new owner does not know of stays ours.
                 let known_pid = self.records.get(&run).and_then(|known| known.pid);
                 if let Some(tree) =
                     self.trees.get_mut(&run).filter(|tree| known_pid != Some(tree.pid))
@@ -110,7 +110,9 @@ impl Simulation {
             }
             Effect::Started(run) => {
                 if self.records.get(&run).is_none_or(|known| known.pid.is_none()) {
-                    return Err(format!("the caller is told of run {run} before its record is"));
+                    return Err(format!(
+                        "the caller is answered about run {run} before its record says so"
+                    ));
                 }
             }
             Effect::Refuse { .. } | Effect::LetGo(_) | Effect::Stop => {}

@@ -1,4 +1,4 @@
-//! Whose a run is, and what its owner can see of it.
+//! Who owns a run, and what the owner can observe.
 
 use super::{LEASE_MS, Simulation, instance};
 use crate::kernel::{BOOT, Tree};

@@ -1,4 +1,4 @@
-//! A pool: never more members than it allows, and nobody waits while there is room.
+//! A pool: never more members than its limit, and no member waits while a slot is free.
 
 use super::{Simulation, instance};
 use crate::random::Random;
@@ -18,7 +18,7 @@ impl Simulation {
         }
     }
 
-    /// What a guardian keeps of a run that waits for a place.
+    /// What a guardian keeps of a run that waits for a slot.
     pub(super) fn kept_in_line(&self, record: &RunRecord, index: usize) -> Option<Event> {
         let is_kept = self.guardian_info && record.owner_instance_id == instance(index);
         if !is_kept || record.state != RunState::Queued || self.stolen.contains(&record.run_id) {
@@ -37,7 +37,7 @@ impl Simulation {
         of_unit || record.pool.as_deref() == Some(POOL)
     }
 
-    /// Runs of the pool that live and are this instance's from their birth.
+    /// Live runs of the pool that this instance started.
     fn members(&self, owner: InstanceId) -> impl Iterator<Item = &RunRecord> {
         self.records.values().filter(move |record| {
             record.owner_instance_id == owner
@@ -49,7 +49,7 @@ impl Simulation {
         })
     }
 
-    /// A pool never has more members than it ever allowed: one that allows fewer now ends nobody.
+    /// A pool never has more members than its highest limit; a lower limit ends none.
     pub(super) fn may_join(&self, owner: InstanceId, run: RunId) -> Result<(), String> {
         let Some(record) = self.records.get(&run) else { return Ok(()) };
         if !self.is_member(owner, record) {
@@ -58,7 +58,9 @@ impl Simulation {
         let live = self.members(owner).filter(|other| other.run_id != run).count();
         let most = self.most.get(&owner).copied().unwrap_or(u32::MAX);
         if live as u64 >= u64::from(most) {
-            return Err(format!("{run} is started beside {live} of its pool, which allows {most}"));
+            return Err(format!(
+                "{run} is started while {live} members are live; the pool allows {most}"
+            ));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What may be executed, and who may be signalled.
+//! What may be executed and what may be signalled.
 
 use super::{Simulation, Supervisor};
 use crate::kernel::Tree;
@@ -24,14 +24,17 @@ impl Simulation {
                 other.run_id != run
                     && other.scope_key.as_ref() == Some(key)
                     && other.owner_instance_id == supervisor.instance
-                    // A scope is one instance's; a run taken over from another brings its key along.
+                    // A scope belongs to one instance; a run taken over from another brings its key along.
                     && self.born.get(&other.run_id) == Some(&supervisor.instance)
                     && !self.stolen.contains(&other.run_id)
                     && other.state != RunState::Exited
                     && self.trees.get(&other.run_id).is_some_and(|tree| !tree.is_extinct())
             });
             if let Some(other) = copy {
-                return Err(format!("{run} is started while {} of its scope lives", other.run_id));
+                return Err(format!(
+                    "{run} is started while {} of its scope is alive",
+                    other.run_id
+                ));
             }
         }
         if let Some(unit) = &record.unit {
@@ -45,7 +48,10 @@ impl Simulation {
                     && other.extinct != Extinct::No
             });
             if let Some(other) = copy {
-                return Err(format!("unit {unit}: {run} is started while {} lives", other.run_id));
+                return Err(format!(
+                    "unit {unit}: {run} is started while {} is alive",
+                    other.run_id
+                ));
             }
         }
         if !self.is_calm && random.chance(10) {
@@ -70,7 +76,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The heart of it: who may be signalled, and when.
+    /// The central invariant: which process may be signalled, and when.
     pub(super) fn signal(
         &mut self,
         supervisor: &mut Supervisor,
@@ -84,12 +90,12 @@ impl Simulation {
             return Err(format!("{signal:?} to {run} after it exited"));
         }
         if record.owner_instance_id != supervisor.instance {
-            return Err(format!("{signal:?} to {run}, which is another's"));
+            return Err(format!("{signal:?} to {run}, which another instance owns"));
         }
         let Some(tree) = self.trees.get_mut(&run) else {
             return Err(format!("{signal:?} to {run}, which was never executed"));
         };
-        // Without an identity on record there may be no signal, unless only the rest of a tree is left.
+        // Without a recorded identity no signal is allowed, unless only the rest of a tree is left.
         if record.pid.is_some_and(|pid| pid != tree.pid)
             || (record.pid.is_none() && tree.status.is_none())
         {

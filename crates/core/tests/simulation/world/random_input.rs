@@ -1,4 +1,4 @@
-//! What people, processes and clocks do.
+//! Inputs from people, processes and clocks.
 
 use super::{Crash, INSTANCES, LEASE_MS, Simulation};
 use crate::random::Random;
@@ -44,13 +44,13 @@ impl Simulation {
                 None
             }
             90..93 => {
-                // Somebody sets the clock.
+                // The clock is set.
                 self.now.wall_ms =
                     self.now.wall_ms.wrapping_add(random.below(7_200_000)).wrapping_sub(3_600_000);
                 None
             }
             93..97 => {
-                // It stands still past its lease, then goes on.
+                // The supervisor stops past its lease, then continues.
                 let other = (index + 1) % INSTANCES;
                 self.pass(LEASE_MS + 100);
                 self.turn(other, None, Crash::Never, random)?;
@@ -71,7 +71,7 @@ impl Simulation {
         self.turn(index, event, crash, random)
     }
 
-    /// Processes do what they like.
+    /// Processes act at random.
     fn kernel_moves(&mut self, random: &mut Random) -> Result<(), String> {
         let alive: Vec<RunId> =
             self.trees.iter().filter(|(_, tree)| !tree.is_extinct()).map(|(run, _)| *run).collect();

@@ -1,11 +1,11 @@
-//! What is written, and what may never be.
+//! Writes to the registry, and the writes that must never happen.
 
 use super::{Simulation, Supervisor};
 use ostler_core::Write;
 use ostler_model::{Extinct, RunState};
 
 impl Simulation {
-    /// The registry refuses to overwrite another's record; and nothing terminal ever changes.
+    /// The registry refuses to overwrite another instance's record, and a terminal record never changes.
     pub(super) fn commit(
         &mut self,
         supervisor: &Supervisor,
@@ -39,7 +39,7 @@ impl Simulation {
                     continue;
                 }
                 if known.state == RunState::Exited {
-                    return Err(format!("run {} is written after it had exited", record.run_id));
+                    return Err(format!("run {} is written after it exited", record.run_id));
                 }
                 if known.termination.is_some() && known.termination != record.termination {
                     return Err(format!(
@@ -59,7 +59,7 @@ impl Simulation {
                 if record.extinct == Extinct::Yes
                     && self.trees.get(&record.run_id).is_some_and(|tree| !tree.is_extinct())
                 {
-                    return Err(format!("run {} is said to be extinct and is not", record.run_id));
+                    return Err(format!("run {} is recorded as extinct but is not", record.run_id));
                 }
             }
             self.records.insert(record.run_id, *record);

@@ -1,4 +1,4 @@
-//! What must be true in the end.
+//! Invariants of the final state.
 
 use super::{Crash, LEASE_MS, Simulation, instance};
 use crate::random::Random;
@@ -6,7 +6,7 @@ use ostler_core::ExitStatus;
 use ostler_model::{Desired, Extinct, Part, RunState, Termination};
 
 impl Simulation {
-    /// Never two, never one that is not wanted, and each that is wanted and may run does.
+    /// Never two runs of a unit, no run of an unwanted unit, and one run of each wanted unit that may run.
     fn units_are_as_wanted(&self) -> Result<(), String> {
         for ((owner, name), unit) in &self.units {
             if *owner != instance(0) {
@@ -25,19 +25,19 @@ impl Simulation {
             });
             let may_run = unit.tally.opened.is_none() && unit.over.is_none();
             match (unit.desired, alive) {
-                // It sleeps: still wanted, and nothing of it runs.
+                // Suspended: wanted, without a run.
                 (Desired::Running, 0) if unit.suspended.is_some() => {}
                 (Desired::Running, 1) if unit.suspended.is_some() => {
-                    return Err(format!("unit {name} is said to sleep and runs"));
+                    return Err(format!("unit {name} is suspended but runs"));
                 }
                 (Desired::Stopped, 0) => {}
                 (Desired::Running, 1) => {}
                 (Desired::Running, 0) if !may_run || !unit.spec.depends_on.is_empty() => {}
-                // Nobody needs it.
+                // No unit needs it.
                 (Desired::Running, 0) if unit.spec.part == Some(Part::Daemon) && !is_needed => {}
                 (Desired::Running, 0) if unit.spec.pool.is_some() && self.is_pool_full() => {}
                 (wanted, count) => {
-                    return Err(format!("unit {name} is wanted {wanted}, {count} of it live"));
+                    return Err(format!("unit {name}: {wanted} wanted, {count} alive"));
                 }
             }
         }
@@ -48,18 +48,21 @@ impl Simulation {
                 && self.born.get(&record.run_id) == Some(&instance(0));
             let lives = self.trees.get(&record.run_id).is_some_and(|tree| tree.status.is_none());
             if is_ours && lives && !is_declared {
-                return Err(format!("{} lives, but its unit {name} is no more", record.run_id));
+                return Err(format!(
+                    "{} is alive, but its unit {name} no longer exists",
+                    record.run_id
+                ));
             }
         }
         Ok(())
     }
 
-    /// Everyone crashes; one comes back and is given time. What is then on record must be the truth.
+    /// All supervisors crash; one comes back and gets time. After that the records must be true.
     pub fn comes_to_rest(&mut self, random: &mut Random) -> Result<(), String> {
         self.supervisors = [None, None];
         self.is_calm = true;
         self.pass(LEASE_MS * 2);
-        // The wall clock may have been set back: then the lease is judged by the other clock.
+        // The wall clock may have been set back: then the monotonic clock decides about the lease.
         self.start(0, &mut Random::new(0))?;
         if self.supervisors[0].is_none() {
             self.start(0, &mut Random::new(7))?;
@@ -91,7 +94,10 @@ impl Simulation {
                     }
                     if tree.is_some_and(|tree| !tree.is_extinct()) && record.extinct == Extinct::Yes
                     {
-                        return Err(format!("run {} is said to be gone and is not", record.run_id));
+                        return Err(format!(
+                            "run {} is recorded as gone but is not",
+                            record.run_id
+                        ));
                     }
                     let is_ours = record.owner_instance_id == instance(0);
                     if is_ours
@@ -113,12 +119,15 @@ impl Simulation {
                 }
                 RunState::Running => {
                     if tree.is_none_or(|tree| tree.status.is_some()) {
-                        return Err(format!("run {} is said to run and does not", record.run_id));
+                        return Err(format!(
+                            "run {} is recorded as running but is not",
+                            record.run_id
+                        ));
                     }
                 }
                 RunState::Queued if self.is_pool_full() => {}
                 RunState::Queued => {
-                    return Err(format!("run {} waits and there is room", record.run_id));
+                    return Err(format!("run {} waits while a slot is free", record.run_id));
                 }
                 RunState::Starting | RunState::Exiting => {
                     return Err(format!(
@@ -134,7 +143,7 @@ impl Simulation {
                     && (record.state != RunState::Exited || record.extinct != Extinct::Yes)
             });
             if !tree.is_extinct() && !owned {
-                return Err(format!("processes of {run} are left and nobody owns them"));
+                return Err(format!("processes of {run} are left without an owner"));
             }
         }
         Ok(())

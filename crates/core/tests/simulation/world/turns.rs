@@ -1,4 +1,4 @@
-//! A supervisor from its start on, turn by turn.
+//! The turns of a supervisor, from its start.
 
 use super::{Crash, LEASE_MS, Simulation, Supervisor, instance};
 use crate::kernel::{BOOT, Tree};
@@ -46,7 +46,7 @@ impl Simulation {
         self.turn(index, None, crash, random)
     }
 
-    /// One turn of a supervisor's loop, as the engine does it.
+    /// One turn of a supervisor's loop, as in the engine.
     pub(super) fn turn(
         &mut self,
         index: usize,

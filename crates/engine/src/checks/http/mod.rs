@@ -1,5 +1,5 @@
-//! One question over HTTP/1.1, and how much of its answer counts: the status alone, or a body that says `healthy`.
-//! Whoever answers, and however much: no more than a fixed part of it is ever kept.
+//! An HTTP/1.1 check. It evaluates the status alone, or also a body with the status `healthy`. It never keeps more than
+//! a fixed part of the response.
 
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -10,11 +10,11 @@ use tokio::net::TcpStream;
 const HEAD_MOST: usize = 16 << 10;
 const HEADERS_MOST: usize = 64;
 const BODY_MOST: usize = 64 << 10;
-/// The size of a chunk, with whatever somebody puts behind it.
+/// The line with the size of a chunk, including extensions.
 const CHUNK_LINE_MOST: usize = 1 << 10;
 const READ_AT_ONCE: usize = 2 << 10;
 
-/// A status of 200 to 299; redirects are not followed.
+/// A status of 200 to 299 passes; redirects are not followed.
 pub(crate) async fn get(url: &str) -> Result<(), String> {
     description(url, ask("GET", url, None).await)
 }
@@ -23,7 +23,7 @@ pub(crate) async fn post(url: &str, body: &str) -> Result<(), String> {
     description(url, ask("POST", url, Some(body)).await)
 }
 
-/// Status 200 and a JSON object whose `status` is `"healthy"`.
+/// Passes on status 200 and a JSON object whose `status` is `"healthy"`.
 pub(crate) async fn get_healthy(url: &str) -> Result<(), String> {
     description(url, ask_healthy(url).await)
 }
@@ -75,9 +75,9 @@ async fn ask_healthy(url: &str) -> Result<(), Wrong> {
         Ok(Health { status }) if status == "healthy" => Ok(()),
         Ok(Health { status }) => {
             let status: String = status.chars().take(40).collect();
-            wrong(format!("its status is {status:?}, not \"healthy\""))
+            wrong(format!("status is {status:?}, not \"healthy\""))
         }
-        Err(_) => wrong("its body is not a JSON object with a status"),
+        Err(_) => wrong("body is not a JSON object with a status"),
     }
 }
 
@@ -86,7 +86,7 @@ struct Head {
     length: Length,
 }
 
-/// How its body ends.
+/// How the body ends.
 #[derive(Clone, Copy)]
 enum Length {
     Bytes(usize),
@@ -96,18 +96,20 @@ enum Length {
 
 struct Answer {
     stream: TcpStream,
-    /// Read and not yet looked at.
+    /// Received but not parsed yet.
     kept: Vec<u8>,
 }
 
 impl Answer {
     async fn to(method: &str, url: &str, body: Option<&str>) -> Result<Self, Wrong> {
-        let Some(rest) = url.strip_prefix("http://") else { return wrong("only http:// is asked") };
+        let Some(rest) = url.strip_prefix("http://") else {
+            return wrong("only http:// URLs are supported");
+        };
         let rest = rest.split('#').next().unwrap_or_default();
         let split = rest.find(['/', '?']).unwrap_or(rest.len());
         let (host, path) = rest.split_at(split);
         let slash = if path.starts_with('/') { "" } else { "/" };
-        // The address of a machine may have colons of its own, inside of brackets.
+        // An IPv6 address has colons inside its brackets.
         let has_port = host.rsplit(']').next().is_some_and(|behind| behind.contains(':'));
         let address = if has_port { Cow::Borrowed(host) } else { Cow::Owned(format!("{host}:80")) };
         let mut stream = TcpStream::connect(&*address).await?;
@@ -122,13 +124,13 @@ impl Answer {
         Ok(Self { stream, kept: Vec::new() })
     }
 
-    /// Whether there was more.
+    /// Reads more; false at the end of the stream.
     async fn more(&mut self) -> Result<bool, Wrong> {
         self.kept.reserve(READ_AT_ONCE);
         Ok(self.stream.read_buf(&mut self.kept).await? > 0)
     }
 
-    /// Its first words are enough: nobody has to send more.
+    /// Needs only the first bytes of the response.
     async fn status(&mut self) -> Result<u16, Wrong> {
         const LINE: usize = "HTTP/1.1 200".len();
         while self.kept.len() < LINE {
@@ -140,7 +142,7 @@ impl Answer {
         let code = line.strip_prefix(b"HTTP/").and_then(|rest| rest.get(4..));
         match code.and_then(|code| std::str::from_utf8(code).ok()?.parse().ok()) {
             Some(code) => Ok(code),
-            None => wrong("not an answer of HTTP"),
+            None => wrong("not an HTTP response"),
         }
     }
 
@@ -148,7 +150,7 @@ impl Answer {
         let mut seen = 0;
         loop {
             match read_head(&self.kept)? {
-                // It goes on: this was only a word in between.
+                // An interim response; the final one follows.
                 Some((used, Head { status: 100..200, .. })) => {
                     self.kept.drain(..used);
                     seen += used;
@@ -158,11 +160,11 @@ impl Answer {
                     return Ok(head);
                 }
                 None if seen + self.kept.len() > HEAD_MOST => {
-                    return wrong("the head of its answer does not end");
+                    return wrong("the response head does not end");
                 }
                 None => {
                     if !self.more().await? {
-                        return wrong("it closed before its answer was complete");
+                        return wrong("connection closed before the response was complete");
                     }
                 }
             }
@@ -192,7 +194,7 @@ impl Answer {
     async fn fill(&mut self, length: usize) -> Result<(), Wrong> {
         while self.kept.len() < length {
             if !self.more().await? {
-                return wrong("it closed before its answer was complete");
+                return wrong("connection closed before the response was complete");
             }
         }
         Ok(())
@@ -207,7 +209,7 @@ impl Answer {
                     self.fill(self.kept.len() + 1).await?;
                     continue;
                 }
-                Ok(httparse::Status::Partial) | Err(_) => return wrong("its chunks are garbled"),
+                Ok(httparse::Status::Partial) | Err(_) => return wrong("invalid chunked body"),
             };
             if size == 0 {
                 return Ok(body);
@@ -219,7 +221,7 @@ impl Answer {
             self.fill(used + size + 2).await?;
             body.extend_from_slice(&self.kept[used..used + size]);
             if &self.kept[used + size..used + size + 2] != b"\r\n" {
-                return wrong("its chunks are garbled");
+                return wrong("invalid chunked body");
             }
             self.kept.drain(..used + size + 2);
         }
@@ -227,7 +229,7 @@ impl Answer {
 }
 
 fn too_long<T>() -> Result<T, Wrong> {
-    wrong(format!("its body is longer than {} KiB", BODY_MOST >> 10))
+    wrong(format!("body is longer than {} KiB", BODY_MOST >> 10))
 }
 
 /// `None` if it is not complete yet.
@@ -237,8 +239,8 @@ fn read_head(bytes: &[u8]) -> Result<Option<(usize, Head)>, Wrong> {
     let used = match response.parse(bytes) {
         Ok(httparse::Status::Complete(used)) => used,
         Ok(httparse::Status::Partial) => return Ok(None),
-        Err(httparse::Error::TooManyHeaders) => return wrong("its answer has too many headers"),
-        Err(_) => return wrong("not an answer of HTTP"),
+        Err(httparse::Error::TooManyHeaders) => return wrong("response has too many headers"),
+        Err(_) => return wrong("not an HTTP response"),
     };
     let all = |name: &'static str| {
         let named = response.headers.iter().filter(move |one| one.name.eq_ignore_ascii_case(name));
@@ -246,14 +248,16 @@ fn read_head(bytes: &[u8]) -> Result<Option<(usize, Head)>, Wrong> {
     };
     let length = match (all("transfer-encoding").next(), all("content-length").next()) {
         (Some(coding), _) if coding == "chunked" => Length::Chunks,
-        (Some(coding), _) => return wrong(format!("its body is {coding:.40}, which is not read")),
+        (Some(coding), _) => {
+            return wrong(format!("transfer coding {coding:.40} is not supported"));
+        }
         (None, Some(first)) if all("content-length").all(|other| other == first) => {
             match first.parse() {
                 Ok(length) => Length::Bytes(length),
-                Err(_) => return wrong("its Content-Length is no length"),
+                Err(_) => return wrong("invalid Content-Length"),
             }
         }
-        (None, Some(_)) => return wrong("it has more than one Content-Length"),
+        (None, Some(_)) => return wrong("response has more than one Content-Length"),
         (None, None) => Length::UntilClosed,
     };
     Ok(Some((used, Head { status: response.code.unwrap_or_default(), length })))

@@ -2,14 +2,14 @@ use super::*;
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-/// What the check says of a server that answers with these pieces and then closes, or stays.
+/// The check's result for a server that sends these pieces and then closes the connection, or keeps it open.
 fn asked(pieces: Vec<Vec<u8>>, stays: bool, at: &str) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("one");
     runtime.block_on(async {
         let listener = TcpListener::bind(at).await.expect("a port");
         let url = format!("http://{}/health", listener.local_addr().expect("bound"));
         let serve = async {
-            let (mut stream, _) = listener.accept().await.expect("somebody asks");
+            let (mut stream, _) = listener.accept().await.expect("a client connects");
             let mut request = [0; 4096];
             let _ = stream.read(&mut request).await;
             for piece in pieces {
@@ -45,7 +45,7 @@ const BODY: &str = r#"{"status":"healthy"}"#;
 #[track_caller]
 fn fails(outcome: Result<(), String>, why: &str) {
     let description = outcome.expect_err(why);
-    assert!(description.contains(why), "{description:?} does not tell {why:?}");
+    assert!(description.contains(why), "{description:?} does not contain {why:?}");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn healthy_is_200_and_the_word() {
         let between = format!(
             "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nconTENT-length: {length}\r\n\r\n{body}"
         );
-        whole(&between).expect("a word in between");
+        whole(&between).expect("an interim response");
     }
     let stays = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{BODY}", BODY.len());
     asked(vec![stays.into_bytes()], true, "127.0.0.1:0").expect("it need not close");
@@ -79,7 +79,7 @@ fn chunks_of_any_size_byte_by_byte() {
         assert!(whole(&format!("{head}{bad}")).is_err(), "{bad}");
     }
     fails(whole(&format!("{head}ffffff\r\n")), "longer than 64 KiB");
-    fails(whole(&format!("{head}5;{}", "x".repeat(5_000))), "garbled");
+    fails(whole(&format!("{head}5;{}", "x".repeat(5_000))), "invalid chunked body");
 }
 
 #[test]
@@ -153,6 +153,6 @@ fn silence_and_garbage_are_failures() {
     for garbage in
         ["SSH-2.0-OpenSSH_9.2\r\n", "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "<html>no</html>\r\n\r\n"]
     {
-        fails(whole(garbage), "not an answer of HTTP");
+        fails(whole(garbage), "not an HTTP response");
     }
 }
