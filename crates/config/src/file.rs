@@ -65,7 +65,7 @@ pub struct SupervisorTable {
     pub http: Option<HttpListen>,
     /// Lifetime of the supervisor's lease on its runs; renewed every tenth of it; default 30s, at least 100ms.
     pub lease: Option<Lease>,
-    /// What to do with a running process whose lease another supervisor held: adopt (default) or terminate it.
+    /// What to do with a live run whose lease was taken over from another supervisor: adopt (default) or terminate.
     pub adopt: Option<AdoptWord>,
     /// Maximum stored output of all runs together; the output of the oldest ended runs is deleted first.
     /// 0 is the default: 10 GB, or a tenth of the file system if that is less.
