@@ -302,10 +302,12 @@ fn report_escaped(result: &RunResult) {
     }
     let what = if count == 1 { "a process" } else { "processes" };
     let became = match (result.extinct, &result.error) {
-        (Extinct::Yes, _) if count == 1 => "it was ended with it".to_owned(),
-        (Extinct::Yes, _) => "they were ended with it".to_owned(),
-        (Extinct::No | Extinct::Unknown, Some(error)) => format!("not all could be ended: {error}"),
-        (Extinct::No, None) => "not all could be ended".to_owned(),
+        (Extinct::Yes, _) if count == 1 => "it was killed".to_owned(),
+        (Extinct::Yes, _) => "they were killed".to_owned(),
+        (Extinct::No | Extinct::Unknown, Some(error)) => {
+            format!("not all could be killed: {error}")
+        }
+        (Extinct::No, None) => "not all could be killed".to_owned(),
         (Extinct::Unknown, None) => "it is not known whether all of it has ended".to_owned(),
     };
     let strict = match result.termination {
