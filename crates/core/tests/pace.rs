@@ -18,7 +18,7 @@ const UNIT: &str = "u";
 const SECOND: u64 = 1_000;
 const STARTS_MOST: usize = 10;
 
-/// Every preset and every `when`, with the waits of the document, without any wait, and without a limit.
+/// Every preset and every `when`, with the waits of its project, without any wait, and without a limit.
 fn policies() -> Vec<RestartPolicy> {
     let mut policies = vec![RestartPolicy::default(), RestartPolicy::of_part()];
     policies.extend(Preset::ALL.iter().map(|(_, preset)| RestartPolicy::preset(*preset)));

@@ -1,4 +1,4 @@
-//! The restart documents' tables, on virtual time.
+//! The restart tables of GoClaw, OpenClawOS and Ploinky, on virtual time.
 
 use ostler_core::ExitStatus;
 use ostler_core::restart::{Cause, Death, ExitClass, Verdict, after, clear};

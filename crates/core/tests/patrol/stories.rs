@@ -35,7 +35,7 @@ fn freshness_is_the_documents() {
     assert_eq!(of(&unreadable), Freshness::Unknown);
 }
 
-/// P3: the document's matrix, row by row.
+/// P3: Gas Town's matrix, row by row.
 #[test]
 fn the_documents_matrix() {
     let step = |seen: Observation| Watched::new().tick(&seen).step;
