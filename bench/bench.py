@@ -52,9 +52,8 @@ class Samples:
 
 @dataclass(frozen=True)
 class Target:
-    """What a figure is to reach, and who asked for it. Declared in its row and nowhere else."""
+    """What a figure is to reach. Declared in its row and nowhere else."""
 
-    issue: int
     bound: float | None = None
     is_least: bool = False
     #: The worst round counts instead of the median.
@@ -72,17 +71,17 @@ class Target:
         return value < than if self.is_least else value > than
 
 
-def least(issue: int, bound: float, **more) -> Target:
-    return Target(issue, bound, is_least=True, **more)
+def least(bound: float, **more) -> Target:
+    return Target(bound, is_least=True, **more)
 
 
-def most(issue: int, bound: float, **more) -> Target:
-    return Target(issue, bound, **more)
+def most(bound: float, **more) -> Target:
+    return Target(bound, **more)
 
 
-def untold(issue: int) -> Target:
+def untold() -> Target:
     """A figure that only informs."""
-    return Target(issue)
+    return Target()
 
 
 @dataclass
@@ -117,7 +116,6 @@ class Result:
     def as_json(self) -> dict:
         return {
             "row": self.row,
-            "issue": self.target.issue,
             "what": self.what,
             "value": self.value,
             "unit": self.unit,

@@ -13,9 +13,9 @@ from rows.respawn import new_fifo, strikes
 from rows.rest import field
 
 CLIENTS = 8
-TARGET_MB = most(17, 64 * 1.048576, every=True)
-TARGET_RESPAWN = most(17, 5.0)
-TARGET_ANSWER = most(17, 1.0, every=True)
+TARGET_MB = most(64 * 1.048576, every=True)
+TARGET_RESPAWN = most(5.0)
+TARGET_ANSWER = most(1.0, every=True)
 #: Ended runs, so that an answer to `runs` is large.
 HISTORY = 500
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from bench import Bench, Failed, Result, Samples, Skipped, Supervisor, figure, most, timed
 
-TICK_MS = most(16, 100.0)
-PROCESSES = most(16, 3)
-WOKEN = most(7, 0)
+TICK_MS = most(100.0)
+PROCESSES = most(3)
+WOKEN = most(0)
 AGENTS = 50
 # The lines of an input box, and where the cursor is in them.
 SIDE = "─" * 78

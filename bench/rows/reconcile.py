@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench import Bench, Failed, Result, Samples, figure, most
 
-TARGET_S = most(2, 1.0)
+TARGET_S = most(1.0)
 
 
 def measure(bench: Bench) -> list[Result]:

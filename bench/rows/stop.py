@@ -8,7 +8,7 @@ import time
 from bench import Bench, Failed, Result, Samples, Supervisor, figure, most, untold
 from rows.adopt import die, live_pids
 
-TARGET_MS = most(3, 500.0)
+TARGET_MS = most(500.0)
 REST = 0.5
 LOOK = 0.001
 
@@ -32,9 +32,9 @@ def measure(bench: Bench) -> list[Result]:
     results = []
     for name, told, target in (
         ("gone", "all gone and reaped", TARGET_MS),
-        ("returned", "it returns", untold(3)),
-        ("adopted_gone", "all gone, after the supervisor was killed once and has adopted them", untold(3)),
-        ("adopted_returned", "it returns, after the same", untold(3)),
+        ("returned", "it returns", untold()),
+        ("adopted_gone", "all gone, after the supervisor was killed once and has adopted them", untold()),
+        ("adopted_returned", "it returns, after the same", untold()),
     ):
         results.append(figure("stop", f"{what} {told}", times[name], target, "{:.0f}", "ms", baseline, data=data))
     return results

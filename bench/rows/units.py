@@ -8,10 +8,10 @@ import time
 from bench import Bench, Failed, Result, Samples, figure, most, ratio, timed
 from rows.rest import field, switches
 
-UP_TARGET = most(4, 2.0)
-RESIDENT_MB = most(4, 16.0)
-WAKEUPS = most(4, 2.0)
-LS_TARGET_MS = most(4, 8.0)
+UP_TARGET = most(2.0)
+RESIDENT_MB = most(16.0)
+WAKEUPS = most(2.0)
+LS_TARGET_MS = most(8.0)
 PROGRAM = ("/bin/sleep", "100000")
 
 

@@ -49,6 +49,8 @@ class Screen:
             elif char == "\n":
                 self.row += 1
             elif char >= " ":
+                if self.column >= self.columns:
+                    self.row, self.column = self.row + 1, 0
                 self.cells[self.row, self.column] = (char, self.style)
                 self.column += 1
 

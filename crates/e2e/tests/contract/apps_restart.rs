@@ -12,7 +12,7 @@ fn starts(home: &Home) -> Vec<u64> {
     times
 }
 
-/// The document's numbers, all of them a fifth: 200, 400, 800, 1600 ms, and the fifth crash disables it.
+/// OpenClawOS's numbers, each divided by five: 200, 400, 800, 1600 ms, and the fifth crash disables it.
 fn scaled() -> &'static str {
     r#"{"apps": {"supervisor": {"maxRestarts": 5, "restartWindow": 60000, "restartDelay": 200, "backoffMultiplier": 2, "heartbeatInterval": 30000, "heartbeatTimeout": 90000, "shutdownTimeout": 300}}}"#
 }
@@ -96,7 +96,7 @@ fn an_app_in_rust_crashes_five_times() {
     crashes_until_it_is_disabled(Kind::Rust, "exit");
 }
 
-/// A6: what a manifest without more gets is the document's policy.
+/// A6: a manifest without a restart policy gets OpenClawOS's policy.
 #[test]
 fn the_documents_policy_is_the_default() {
     ostler_e2e::needs!("python3");

@@ -175,7 +175,7 @@ fn http_metrics_can_be_read() {
     assert_eq!(series["run_live"], 1.0);
 }
 
-/// A10: the document tells exactly what is there.
+/// A10: the OpenAPI document lists exactly the routes that exist.
 #[test]
 fn http_document_is_true() {
     ostler_e2e::needs!("python3");

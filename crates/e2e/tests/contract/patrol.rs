@@ -239,7 +239,7 @@ fn nothing_is_done_while_paused_and_nobody_runs_while_stopped() {
     assert!(!town.file("ESTOP").exists());
 }
 
-/// P13: other tools stop the town by the document's file.
+/// P13: other tools stop all agents by Gas Town's file.
 #[test]
 fn a_stop_that_another_tool_wrote_counts() {
     let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
@@ -266,7 +266,7 @@ fn one_that_was_stopped_by_name_is_not_started() {
     assert!(town.project.view("deacon")["pid"].is_null());
 }
 
-/// P8, P13: the document's files are there, whole, and say what is so.
+/// P8, P13: Gas Town's files exist, are complete, and are true.
 #[test]
 fn the_documents_files_are_written() {
     let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);

@@ -210,7 +210,7 @@ fn an_estop_works_though_its_file_cannot_be_written() {
     assert!(!before.is_alive());
 }
 
-/// P10: the document writes `deacon/`, and means the deacon.
+/// P10: Gas Town writes `deacon/`, and means the deacon.
 #[test]
 fn a_mailbox_may_be_written_with_a_slash() {
     let town = Town::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);

@@ -1,4 +1,4 @@
-//! Single-service mode: `ostler watch -- CMD` is the watchdog of the document, for one server.
+//! Single-service mode: `ostler watch -- CMD` is Ploinky's watchdog, for one server.
 
 use crate::watch_setup::Watched;
 
@@ -93,7 +93,7 @@ fn waits_double_up_to_a_most() {
     assert_eq!(waited, [20, 40, 80, 100, 100, 100]);
 }
 
-/// W3: the document's numbers, where nothing else is said; a run longer than that resets the wait.
+/// W3: Ploinky's numbers by default; a run longer than that resets the wait.
 #[test]
 fn the_first_wait_is_a_second_and_a_good_run_resets_it() {
     let watched = Watched::new();
@@ -179,7 +179,7 @@ fn variables_count() {
     }
 }
 
-/// W11: the document's test mode: the server's output alone, nothing of the watchdog's on the console or in its log.
+/// W11: Ploinky's test mode: the server's output alone, nothing of the watchdog's on the console or in its log.
 #[test]
 fn in_test_mode_nothing_is_told() {
     let watched = Watched::new();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The document's times, made short.
+/// Ploinky's times, made short.
 pub const QUICK: &[&str] =
     &["--backoff", "20ms", "--backoff-most", "160ms", "--health-start-after", "500ms"];
 
