@@ -214,7 +214,7 @@ fn reach<T>(
     let deadline = ostler_os::mono_ms() + WAIT_SECONDS * 1_000;
     let mut silent = 0;
     while ostler_os::mono_ms() < deadline {
-        let run_of_pid = match launch(place)?.as_str() {
+        let started_by = match launch(place)?.as_str() {
             "ready" => StartedBy::Ours,
             "owned" => StartedBy::Theirs,
             // It ended without a report; try again, and report the failure if it happens again.
@@ -232,7 +232,7 @@ fn reach<T>(
         // The owner may be about to open its socket, or to close it.
         for _ in 0..20 {
             if let Some(answer) = call()? {
-                return Ok((answer, run_of_pid));
+                return Ok((answer, started_by));
             }
             ostler_os::nap(STEP);
         }

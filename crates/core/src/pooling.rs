@@ -218,7 +218,7 @@ impl World {
             let (why, line) = known.entry(pool.clone()).or_insert_with(|| {
                 (self.pools.why(&pool, &self.members(&pool), now), self.line(&pool))
             });
-            view.why = describe_place(why.as_deref(), line, &Waiter::Unit(view.name.clone()));
+            view.why = queue_reason(why.as_deref(), line, &Waiter::Unit(view.name.clone()));
         }
     }
 
@@ -230,7 +230,7 @@ impl World {
             return None;
         }
         let why = self.pools.why(pool, &self.members(pool), now);
-        Some(describe_place(why.as_deref(), &self.line(pool), &Waiter::Run(run)))
+        Some(queue_reason(why.as_deref(), &self.line(pool), &Waiter::Run(run)))
     }
 }
 
@@ -247,7 +247,7 @@ fn short(run: RunId) -> String {
     id.rsplit('-').next().unwrap_or_default().to_owned()
 }
 
-fn describe_place(why: Option<&str>, line: &[Waiter], own: &Waiter) -> String {
+fn queue_reason(why: Option<&str>, line: &[Waiter], own: &Waiter) -> String {
     let before = line.iter().take_while(|waiter| *waiter != own).count();
     let why = why.unwrap_or("about to start");
     match before {

@@ -333,7 +333,7 @@ impl World {
         let Some(run) = self.remove(id) else { return };
         match (self.serving, run.record.state, &run.record.unit) {
             (Serving::Open, RunState::Exited, _) => self.units.ended(&run.record, now, out),
-            (Serving::Open, _, Some(unit)) => self.units.not_launched(unit, now),
+            (Serving::Open, _, Some(_)) => self.units.intent_lost(&run.record, now, out),
             (Serving::Stopping, _, _) => self.units.left(&run.record, now, out),
             (Serving::Open | Serving::Stopped, _, _) => {}
         }

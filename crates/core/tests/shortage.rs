@@ -3,7 +3,7 @@
 mod common;
 
 use common::{asked, identity, run_id};
-use ostler_core::unit::Declared;
+use ostler_core::unit::{Ask, Declared};
 use ostler_core::{Effect, Event, Now, World};
 use ostler_model::{
     Actor, Backend, HookSpec, Limits, Resources, RestartLimit, RestartPolicy, Settings,
@@ -119,6 +119,25 @@ fn a_unit_waits_for_room_however_long_and_its_limit_is_not_touched() {
         stage.pass(30_000, None);
         assert_eq!(stage.view().state, UnitState::Ready, "{when:?}");
     }
+}
+
+/// D21, R12: a full disk loses the intent of a run; its unit is tried again, or stops if that was asked meanwhile.
+#[test]
+fn a_unit_whose_intent_was_not_recorded_is_tried_again() {
+    let mut stage = Stage::new(RestartPolicy::default());
+    stage.pass(30_000, None);
+    let run = stage.view().run_id.expect("a run");
+    stage.step(Event::IntentLost { run }, None);
+    let view = stage.view();
+    assert_eq!((view.state, view.run_id), (UnitState::Backoff, None), "{view:?}");
+    stage.pass(1_000, None);
+    assert_eq!(stage.view().state, UnitState::Ready);
+
+    let run = stage.view().run_id.expect("a run");
+    let (names, by) = (vec!["web".to_owned()], Actor::Supervisor);
+    stage.step(Event::UnitsAsked { names, ask: Ask::Stop, by }, None);
+    stage.step(Event::IntentLost { run }, None);
+    assert_eq!(stage.view().state, UnitState::Stopped);
 }
 
 #[test]

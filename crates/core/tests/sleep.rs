@@ -3,7 +3,7 @@
 #[path = "pools/common.rs"]
 mod common;
 
-use common::{PatrolFiles, declared};
+use common::{Town, declared};
 use ostler_core::Event;
 use ostler_core::unit::{Ask, Idle, UnitEvent};
 use ostler_model::{Actor, Desired, IdleSpec, Suspend, UnitState};
@@ -11,8 +11,8 @@ use ostler_model::{Actor, Desired, IdleSpec, Suspend, UnitState};
 const AFTER_MS: u64 = 60_000;
 
 /// A pool with one slot, an agent that sleeps after a minute, and one that does not.
-fn town() -> PatrolFiles {
-    let mut town = PatrolFiles::new(1);
+fn town() -> Town {
+    let mut town = Town::new(1);
     let mut agent = declared("a");
     agent.spec.idle = Some(IdleSpec { after_ms: AFTER_MS, suspend: Suspend::Stop });
     agent.spec.depends_on = Vec::new();
@@ -22,16 +22,16 @@ fn town() -> PatrolFiles {
     town
 }
 
-fn says(town: &mut PatrolFiles, idle: Idle) {
+fn says(town: &mut Town, idle: Idle) {
     town.idle = idle;
     town.pass(AFTER_MS);
 }
 
-fn since(town: &PatrolFiles, ago_ms: u64) -> Idle {
+fn since(town: &Town, ago_ms: u64) -> Idle {
     Idle::Since { mono_ms: town.now.mono_ms.saturating_sub(ago_ms) }
 }
 
-fn wake(town: &mut PatrolFiles) {
+fn wake(town: &mut Town) {
     let (by, why) = (Actor::Supervisor, "mail from overseer".to_owned());
     town.step(Event::Unit { name: "a".to_owned(), event: UnitEvent::Wake { by, why } });
 }

@@ -142,7 +142,7 @@ whats! {
     SupervisorStopping => "supervisor-stopping": "supervisor stopping",
     SupervisorStopped => "supervisor-stopped": "supervisor stopped",
     HandedOver => "handed-over": "supervisor handed over to a successor",
-    Rollback => "went-back": "rolled back to the old program",
+    Rollback => "rollback": "rolled back to the old program",
     SocketLost => "socket-lost": "socket lost",
     HomeLost => "home-lost": "home lost",
     GuardianLost => "guardian-lost": "guardian died",

@@ -35,7 +35,7 @@ pub(crate) struct AppConnLimits {
 #[derive(Debug)]
 pub(crate) struct ConnPermit {
     app_limits: Rc<AppConnLimits>,
-    run_of_pid: ConnOwner,
+    owner: ConnOwner,
 }
 
 impl AppConnLimits {
@@ -53,10 +53,10 @@ impl AppConnLimits {
         seen.insert(pid, (run, now_ms));
     }
 
-    pub(crate) fn enter(self: &Rc<Self>, run_of_pid: ConnOwner) -> Result<ConnPermit, String> {
+    pub(crate) fn enter(self: &Rc<Self>, owner: ConnOwner) -> Result<ConnPermit, String> {
         let mut seats = self.seats.borrow_mut();
-        let taken = seats.get(&run_of_pid).copied().unwrap_or(0);
-        match run_of_pid {
+        let taken = seats.get(&owner).copied().unwrap_or(0);
+        match owner {
             ConnOwner::Run(_) if taken >= OF_RUN_MOST => {
                 return Err(format!("an app may have at most {OF_RUN_MOST} connections"));
             }
@@ -64,9 +64,8 @@ impl AppConnLimits {
                 return Err(format!("a process may have at most {OF_CALLER_MOST} connections"));
             }
             ConnOwner::Caller(_) => {
-                let is_caller = |(run_of_pid, _): &(&ConnOwner, &usize)| {
-                    matches!(run_of_pid, ConnOwner::Caller(_))
-                };
+                let is_caller =
+                    |(owner, _): &(&ConnOwner, &usize)| matches!(owner, ConnOwner::Caller(_));
                 let all: usize = seats.iter().filter(is_caller).map(|(_, taken)| taken).sum();
                 if all >= OF_CALLERS_MOST {
                     return Err(format!("all {OF_CALLERS_MOST} connections are in use"));
@@ -74,18 +73,18 @@ impl AppConnLimits {
             }
             ConnOwner::Run(_) => {}
         }
-        seats.insert(run_of_pid, taken + 1);
-        Ok(ConnPermit { app_limits: Rc::clone(self), run_of_pid })
+        seats.insert(owner, taken + 1);
+        Ok(ConnPermit { app_limits: Rc::clone(self), owner })
     }
 }
 
 impl Drop for ConnPermit {
     fn drop(&mut self) {
         let mut seats = self.app_limits.seats.borrow_mut();
-        if let Some(taken) = seats.get_mut(&self.run_of_pid) {
+        if let Some(taken) = seats.get_mut(&self.owner) {
             *taken -= 1;
             if *taken == 0 {
-                seats.remove(&self.run_of_pid);
+                seats.remove(&self.owner);
             }
         }
     }

@@ -56,8 +56,8 @@ pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, sha
             format!("this supervisor belongs to uid {user}; you are uid {}", peer.uid);
         return connection.refuse(FaultCode::Forbidden, description).await;
     }
-    let run_of_pid = connection.run_of_pid(&app_limits).await;
-    let is_without_room = match run_of_pid {
+    let owner = connection.owner(&app_limits).await;
+    let is_without_room = match owner {
         ConnOwner::Run(_) => ostler_os::is_last_reserve(connection.writing.as_ref()),
         ConnOwner::Caller(_) => ostler_os::is_kept_from_callers(connection.writing.as_ref()),
     };
@@ -65,7 +65,7 @@ pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, sha
         let description = "no file descriptor is free for another connection; try again later";
         return connection.refuse(FaultCode::Conflict, description.to_owned()).await;
     }
-    let place: ConnPermit = match app_limits.enter(run_of_pid) {
+    let place: ConnPermit = match app_limits.enter(owner) {
         Ok(place) => place,
         Err(description) => {
             connection.note_misbehaviour(&description);
@@ -117,7 +117,7 @@ fn is_no_proof(fault: &Fault) -> bool {
 }
 
 impl Connection {
-    async fn run_of_pid(&mut self, app_limits: &AppConnLimits) -> ConnOwner {
+    async fn owner(&mut self, app_limits: &AppConnLimits) -> ConnOwner {
         let now_ms = ostler_os::mono_ms();
         let run = match app_limits.seen(self.pid, now_ms) {
             Some(run) => run,

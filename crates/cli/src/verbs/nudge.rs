@@ -43,11 +43,11 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
         priority: if arguments.urgent { Priority::Urgent } else { Priority::Normal },
         life_ms: arguments.expires,
     };
-    let run_of_pid = if arguments.foreign { SessionOwner::Anyones } else { SessionOwner::Ours };
+    let owner = if arguments.foreign { SessionOwner::Anyones } else { SessionOwner::Ours };
     let prefix = if arguments.raw || from == OVERSEER { Prefix::None } else { Prefix::Sender };
     let own = context.clone();
     let connector = Connector::new(move || own.connect_patiently());
-    let spoken = nudge_as(&connector, &speech, run_of_pid, prefix).map_err(failure)?;
+    let spoken = nudge_as(&connector, &speech, owner, prefix).map_err(failure)?;
     if arguments.json {
         let NudgeOutcome { receipt, why, id, .. } = &spoken;
         outln!("{}", serde_json::json!({ "unit": name, "receipt": receipt, "why": why, "id": id }));

@@ -220,10 +220,10 @@ fn is_owned(home: &Home) -> Result<bool, Failure> {
         // This user cannot see whether the lock is held.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             let owner = ostler_os::owner_of(home.path());
-            let run_of_pid =
+            let owner =
                 owner.map_or_else(|_| String::new(), |uid| format!(", which belongs to uid {uid}"));
             Err(Failure::failed(anyhow::anyhow!(
-                "permission denied: cannot read the home {}{run_of_pid}; run `ostler status` as its owner",
+                "permission denied: cannot read the home {}{owner}; run `ostler status` as its owner",
                 home.path().display()
             )))
         }

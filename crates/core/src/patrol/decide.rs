@@ -84,13 +84,13 @@ fn choose(case: &AgentCase) -> Choice {
     if let Some(order) = &case.orders.stopped {
         return Choice::nothing(format!(
             "the patrol is stopped by {}; no agent is started until the stop is lifted",
-            run_of_pid(order)
+            ordered_by(order)
         ));
     }
     if let Some(order) = &case.orders.paused {
         return Choice::nothing(format!(
             "the patrol is paused by {}; observing only",
-            run_of_pid(order)
+            ordered_by(order)
         ));
     }
     if !case.seen.is_wanted {
@@ -110,7 +110,7 @@ fn choose(case: &AgentCase) -> Choice {
     }
 }
 
-fn run_of_pid(order: &Order) -> String {
+fn ordered_by(order: &Order) -> String {
     let by = if order.by.is_empty() { "an unknown user" } else { &order.by };
     if order.reason.is_empty() { by.to_owned() } else { format!("{by} ({})", order.reason) }
 }

@@ -90,10 +90,10 @@ impl Run {
 
     /// Names the processes outside the boundary, once.
     pub(super) fn report_escape(&mut self, tree: &Survey, now: Now, out: &mut Step) {
-        if tree.outside == 0 || self.detach == Detach::Allow || self.describe_escape {
+        if tree.outside == 0 || self.detach == Detach::Allow || self.escape_reported {
             return;
         }
-        self.describe_escape = true;
+        self.escape_reported = true;
         out.write(Write::Count(Counter::OwnershipEscape, 1));
         let named: Vec<Value> = tree
             .named
@@ -197,10 +197,10 @@ impl Run {
         out: &mut Step,
     ) {
         // KILL is repeated while processes are left; each mode is reported once.
-        if self.describe_kills.contains(&mode) {
+        if self.reported_kills.contains(&mode) {
             return;
         }
-        self.describe_kills.push(mode);
+        self.reported_kills.push(mode);
         out.write(Write::Count(Counter::CleanupKill(mode), 1));
         out.write(self.note(
             Actor::Supervisor,

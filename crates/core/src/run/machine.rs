@@ -62,9 +62,9 @@ pub(crate) struct Run {
     pub(crate) reads_output: bool,
     /// The program closed its output while it was running.
     pub(crate) output_over: bool,
-    pub(crate) describe_escape: bool,
+    pub(crate) escape_reported: bool,
     /// The modes of KILL that the journal already contains.
-    pub(crate) describe_kills: Vec<&'static str>,
+    pub(crate) reported_kills: Vec<&'static str>,
     /// When one of its processes was last found killed for memory.
     pub(crate) memory_kill_mono_ms: Option<u64>,
     /// Holds a slot in its pool, if it is a member of one: it is executed, or about to be.
@@ -194,8 +194,8 @@ impl Run {
             listed_due: None,
             reads_output: true,
             output_over: false,
-            describe_escape: false,
-            describe_kills: Vec::new(),
+            escape_reported: false,
+            reported_kills: Vec::new(),
             memory_kill_mono_ms: None,
             has_place: true,
             is_queue_reported: false,

@@ -25,7 +25,7 @@ impl Run {
         let has_escaped = !record.escaped.is_empty();
         let mut run = Run::new(record, limits, detach, Phase::Starting { cancel: None });
         run.reads_output = seen.hearing == Hearing::Kept;
-        run.describe_escape = has_escaped;
+        run.escape_reported = has_escaped;
         if let Some(identity) = &seen.identity {
             run.record.pid = Some(identity.fingerprint.pid);
             run.record.start_time = Some(identity.fingerprint.start_time);

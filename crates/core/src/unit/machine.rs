@@ -169,7 +169,7 @@ pub(crate) struct Unit {
     /// Why it is unhealthy while it still runs.
     pub(crate) ailing: Option<String>,
     /// The message of the failed check for which it is being ended.
-    pub(crate) find_owner: Option<String>,
+    pub(crate) check_message: Option<String>,
     /// It restarts soon, and its slot in the pool stays reserved.
     pub(crate) keeps_place: bool,
     /// The journal already says that it waits for a slot.
@@ -198,7 +198,7 @@ impl Unit {
             is_queued: false,
             well_at_mono_ms: None,
             ailing: None,
-            find_owner: None,
+            check_message: None,
             keeps_place: false,
             is_queue_reported: false,
             look_idle_mono_ms: None,
@@ -639,7 +639,7 @@ impl Unit {
                 What::UnitNotReady => Cause::NotReady,
                 _ => Cause::Unhealthy,
             };
-            self.find_owner = Some(why.to_owned());
+            self.check_message = Some(why.to_owned());
             let then = Then::Judge(cause);
             let why = "check failed";
             self.end(run, then, &Actor::Supervisor, why, now, out);
@@ -804,15 +804,16 @@ impl Unit {
         let ran_ms = run
             .started_at_ms
             .map_or(0, |started| run.ended_at_ms.unwrap_or(now.wall_ms).saturating_sub(started));
-        let find_owner = self.find_owner.take();
-        let find_owner = match death.cause {
-            Cause::NotReady | Cause::Unhealthy => find_owner,
+        let check_message = self.check_message.take();
+        let check_message = match death.cause {
+            Cause::NotReady | Cause::Unhealthy => check_message,
             Cause::NotSpawned => run.error.clone(),
             Cause::Itself => run.cancel_reason.as_ref().map(|said| format!("cancelled: {said}")),
             Cause::TimedOut | Cause::OutOfMemory => None,
         };
-        let find_owner = find_owner.map(|find_owner| format!(": {find_owner}")).unwrap_or_default();
-        let description = format!("{}{find_owner}", death.description());
+        let check_message =
+            check_message.map(|check_message| format!(": {check_message}")).unwrap_or_default();
+        let description = format!("{}{check_message}", death.description());
         self.record.ends.insert(
             0,
             UnitEnd {
@@ -855,7 +856,7 @@ impl Unit {
         if let (Verdict::Broken { why }, Some(opened)) =
             (&mut verdict, &mut self.record.tally.opened)
         {
-            why.push_str(&find_owner);
+            why.push_str(&check_message);
             opened.why.clone_from(why);
         }
         match &verdict {

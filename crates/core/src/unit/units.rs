@@ -6,8 +6,8 @@ use crate::action::{Effect, EndRun, Step, Write};
 use crate::restart::clear;
 use crate::time::Now;
 use ostler_model::{
-    Actor, AgentNotified, Desired, OsText, Part, RunId, RunRecord, Tally, Termination, UnitRecord,
-    UnitSpec, What,
+    Actor, AgentNotified, Desired, Extinct, OsText, Part, RunId, RunRecord, Tally, Termination,
+    UnitRecord, UnitSpec, What,
 };
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -470,13 +470,38 @@ impl Units {
 
     /// The launch could not even be tried.
     pub(crate) fn not_launched(&mut self, name: &str, now: Now) {
-        const RETRY_MS: u64 = 1_000;
         if let Some(unit) = self.units.get_mut(name)
             && unit.phase == Phase::Launching
         {
-            let until_mono_ms = now.mono_ms + RETRY_MS;
-            unit.keeps_place = true;
-            unit.enter(Phase::Backoff { until_mono_ms, wait_ms: RETRY_MS }, now);
+            retry_launch(unit, now);
+        }
+    }
+
+    /// The intent of the unit's run could not be recorded, so the run never existed.
+    pub(crate) fn intent_lost(&mut self, record: &RunRecord, now: Now, out: &mut Step) {
+        let Some(name) = record.unit.as_deref() else { return };
+        let Some(unit) = self.units.get_mut(name) else { return };
+        let own = record.run_id;
+        match unit.phase {
+            Phase::Launching => retry_launch(unit, now),
+            Phase::Unready { run } | Phase::Ready { run } if run == own => retry_launch(unit, now),
+            Phase::Leaving { run, .. } | Phase::Stopping { run, .. } if run == own => {
+                let record = RunRecord { extinct: Extinct::Yes, ..record.clone() };
+                self.ended(&record, now, out);
+            }
+            Phase::Unready { .. }
+            | Phase::Ready { .. }
+            | Phase::Leaving { .. }
+            | Phase::Stopping { .. }
+            | Phase::Stopped
+            | Phase::Reconciling
+            | Phase::Waiting
+            | Phase::Queued
+            | Phase::Backoff { .. }
+            | Phase::Over
+            | Phase::Broken
+            | Phase::Scheduled
+            | Phase::Suspended => {}
         }
     }
 
@@ -531,7 +556,7 @@ impl Units {
     /// Spreads restarts that are due at the same moment, to avoid a load spike.
     fn spread(&mut self, name: &str) {
         const NEAR_MS: u64 = 250;
-        const CONN_LIMITS: usize = 3;
+        const NEAR_MOST: usize = 3;
         const STEP_MS: u64 = 50;
         let until = |unit: &Unit| match unit.phase {
             Phase::Backoff { until_mono_ms, .. } => Some(until_mono_ms),
@@ -539,12 +564,12 @@ impl Units {
         };
         let Some(own) = self.get(name).and_then(until) else { return };
         let near = |other: &Unit| until(other).is_some_and(|at| at.abs_diff(own) < NEAR_MS);
-        let app_limits = self.iter().filter(|other| near(other)).count();
-        if app_limits > CONN_LIMITS
+        let near_count = self.iter().filter(|other| near(other)).count();
+        if near_count > NEAR_MOST
             && let Some(unit) = self.units.get_mut(name)
             && let Phase::Backoff { until_mono_ms, wait_ms } = &mut unit.phase
         {
-            let later = STEP_MS * (app_limits - CONN_LIMITS) as u64;
+            let later = STEP_MS * (near_count - NEAR_MOST) as u64;
             *until_mono_ms += later.min(*wait_ms / 2);
         }
     }
@@ -709,4 +734,12 @@ fn redeclare(unit: &mut Unit, new: Declared, start: bool, by: &Actor, now: Now, 
         | Phase::Scheduled
         | Phase::Suspended => {}
     }
+}
+
+/// Tries the launch again after a second, and keeps the unit's slot in its pool.
+fn retry_launch(unit: &mut Unit, now: Now) {
+    const RETRY_MS: u64 = 1_000;
+    let until_mono_ms = now.mono_ms + RETRY_MS;
+    unit.keeps_place = true;
+    unit.enter(Phase::Backoff { until_mono_ms, wait_ms: RETRY_MS }, now);
 }

@@ -64,13 +64,13 @@ fn a_slow_loop_is_a_loop() {
     assert_eq!(starts, 20);
 }
 
-struct PatrolFiles {
+struct Town {
     town: PatrolState,
     states: BTreeMap<String, WatchState>,
     now: u64,
 }
 
-impl PatrolFiles {
+impl Town {
     fn new(deaths: &[u64]) -> Self {
         let states = deaths.iter().enumerate().map(|(n, ago)| {
             let died_at_ms = Some(NOW - ago);
@@ -101,7 +101,7 @@ impl PatrolFiles {
 /// P3: three deaths within half a minute are one event, not three restarts: no start in the first tick, then waves.
 #[test]
 fn mass_death_is_one_event_and_its_dead_rise_in_waves() {
-    let mut town = PatrolFiles::new(&[1_000; 12]);
+    let mut town = Town::new(&[1_000; 12]);
     let (edge, wave) = town.tick();
     assert!(matches!(edge, Edge::Begin(ref trouble) if trouble.what == TroubleKind::MassDeath));
     assert!(wave.is_empty());
@@ -118,7 +118,7 @@ fn mass_death_is_one_event_and_its_dead_rise_in_waves() {
 /// P3: if the first of a wave dies again, the next wave is one again.
 #[test]
 fn a_wave_that_dies_makes_the_next_one_small() {
-    let mut town = PatrolFiles::new(&[1_000; 12]);
+    let mut town = Town::new(&[1_000; 12]);
     town.tick();
     let (_, first) = town.tick();
     town.start(&first);
@@ -131,9 +131,9 @@ fn a_wave_that_dies_makes_the_next_one_small() {
 /// P3: deaths far apart are no event, and neither are those of a past event.
 #[test]
 fn deaths_apart_are_no_event() {
-    assert_eq!(PatrolFiles::new(&[1_000, 61_000, 121_000]).tick().0, Edge::None);
-    assert_eq!(PatrolFiles::new(&[1_000, 2_000]).tick().0, Edge::None);
-    let mut town = PatrolFiles::new(&[1_000; 3]);
+    assert_eq!(Town::new(&[1_000, 61_000, 121_000]).tick().0, Edge::None);
+    assert_eq!(Town::new(&[1_000, 2_000]).tick().0, Edge::None);
+    let mut town = Town::new(&[1_000; 3]);
     for state in town.states.values_mut() {
         state.crash_loop_since_ms = Some(NOW);
     }

@@ -10,7 +10,7 @@
 mod agent;
 mod town;
 
-use town::{PatrolFiles, Report};
+use town::{Report, Town};
 
 /// P3, P4, P12: no healthy agent is ended, dead and hung agents come back, and triage is asked rarely.
 #[test]
@@ -18,7 +18,7 @@ fn thirty_days_of_a_town() {
     let towns: u64 = std::env::var("OSTLER_TOWNS")
         .map_or(4, |text| text.parse().expect("OSTLER_TOWNS is a number"));
     let watch = |first: u64| -> Vec<Report> {
-        (first..towns).step_by(2).map(|seed| PatrolFiles::new(seed).thirty_days()).collect()
+        (first..towns).step_by(2).map(|seed| Town::new(seed).thirty_days()).collect()
     };
     let reports = std::thread::scope(|scope| {
         let even = scope.spawn(|| watch(0));

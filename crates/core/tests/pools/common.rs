@@ -28,7 +28,7 @@ pub fn pool(max: u32) -> PoolSpec {
     }
 }
 
-pub struct PatrolFiles {
+pub struct Town {
     pub world: World,
     pub now: Now,
     pub memory: MachineMemory,
@@ -47,7 +47,7 @@ pub struct PatrolFiles {
     number: u64,
 }
 
-impl PatrolFiles {
+impl Town {
     pub fn new(max: u32) -> Self {
         let now = Now { mono_ms: 1_000_000, wall_ms: 1_767_225_600_000 };
         let mut town = Self {

@@ -1,6 +1,6 @@
 //! Random histories of a pool.
 
-use crate::common::{PatrolFiles, pool};
+use crate::common::{Town, pool};
 use ostler_core::unit::Ask;
 use ostler_model::UnitState;
 use std::collections::BTreeMap;
@@ -20,12 +20,12 @@ impl Random {
 }
 
 /// The waiting members, next one first, as the pool reports them.
-fn line(town: &PatrolFiles) -> Vec<String> {
+fn line(town: &Town) -> Vec<String> {
     let views = town.world.pool_views(town.now);
     views.into_iter().next().map(|view| view.queued).unwrap_or_default()
 }
 
-fn something(town: &mut PatrolFiles, random: &mut Random, most: &mut u32) {
+fn something(town: &mut Town, random: &mut Random, most: &mut u32) {
     let name = NAMES[random.below(6) as usize];
     match random.below(14) {
         0..3 => town.declare(&[name]),
@@ -65,7 +65,7 @@ fn no_history_breaks_a_pool() {
     for seed in 0..HISTORIES {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut most = 1 + random.below(3) as u32;
-        let mut town = PatrolFiles::new(most);
+        let mut town = Town::new(most);
         for step in 0..STEPS {
             let (before, had) = (line(&town), town.alive.clone());
             something(&mut town, &mut random, &mut most);
@@ -94,7 +94,7 @@ fn no_history_breaks_a_pool() {
 /// When a member of the queue starts, no member before it is still waiting.
 fn in_order(
     before: &[String],
-    town: &PatrolFiles,
+    town: &Town,
     had: &BTreeMap<ostler_model::RunId, String>,
     description: &str,
 ) {
@@ -116,7 +116,7 @@ fn in_order(
 fn nobody_waits_for_ever() {
     for seed in 0..200 {
         let mut random = Random(seed);
-        let mut town = PatrolFiles::new(2);
+        let mut town = Town::new(2);
         town.declare(&NAMES);
         for _ in 0..400 {
             let live = town.live();

@@ -1,6 +1,6 @@
 //! Pools, one case at a time.
 
-use crate::common::{FILE, PatrolFiles, declared, pool};
+use crate::common::{FILE, Town, declared, pool};
 use ostler_core::unit::Ask;
 use ostler_core::{Event, MachineMemory};
 use ostler_model::{Actor, PoolSpec, RunState, UnitState};
@@ -8,7 +8,7 @@ use ostler_model::{Actor, PoolSpec, RunState, UnitState};
 /// W12: at most `max` members run; the others wait in the order of arrival, and each says why.
 #[test]
 fn the_surplus_waits_in_its_order() {
-    let mut town = PatrolFiles::new(2);
+    let mut town = Town::new(2);
     town.declare(&["a", "b", "c", "d"]);
     assert_eq!(town.live(), ["a", "b"]);
     assert_eq!(town.why("c"), "pool p is full: 2 of 2 running (a, b)");
@@ -27,7 +27,7 @@ fn the_surplus_waits_in_its_order() {
 /// W12: a member that is restarted keeps its slot; so does one that crashed and restarts soon.
 #[test]
 fn a_restart_keeps_its_place() {
-    let mut town = PatrolFiles::new(1);
+    let mut town = Town::new(1);
     town.declare(&["a", "b"]);
     town.ask("a", Ask::Restart);
     assert_eq!(town.live(), ["a"]);
@@ -41,7 +41,7 @@ fn a_restart_keeps_its_place() {
 /// W12: a crash loop blocks no member: after three failures in a row its slot is free.
 #[test]
 fn a_crash_loop_gives_way() {
-    let mut town = PatrolFiles::new(1);
+    let mut town = Town::new(1);
     town.declare(&["a", "b", "c"]);
     for wait_ms in [1_000, 2_000, 4_000] {
         town.end("a", 1);
@@ -59,7 +59,7 @@ fn a_crash_loop_gives_way() {
 /// W12: a member that waits longer than ten seconds for its restart does not block others.
 #[test]
 fn a_long_wait_gives_way() {
-    let mut town = PatrolFiles::new(1);
+    let mut town = Town::new(1);
     let mut slow = declared("a");
     slow.spec.restart.backoff.initial_ms = 10_001;
     let by = Actor::Supervisor;
@@ -72,7 +72,7 @@ fn a_long_wait_gives_way() {
 /// W12: a member that is stopped while it waits leaves the queue.
 #[test]
 fn a_stop_ends_the_wait() {
-    let mut town = PatrolFiles::new(1);
+    let mut town = Town::new(1);
     town.declare(&["a", "b", "c"]);
     let (run, _) = town.run(None);
     town.ask("b", Ask::Stop);
@@ -89,7 +89,7 @@ fn a_stop_ends_the_wait() {
 /// W12: a larger limit starts waiting members, a smaller one ends none.
 #[test]
 fn a_changed_limit_ends_nobody() {
-    let mut town = PatrolFiles::new(1);
+    let mut town = Town::new(1);
     town.declare(&["a", "b", "c", "d"]);
     town.declare_pool(pool(3));
     assert_eq!(town.live(), ["a", "b", "c"]);
@@ -106,7 +106,7 @@ fn a_changed_limit_ends_nobody() {
 /// W12: after a crash of the supervisor live members count, and the queue is as before.
 #[test]
 fn a_crash_of_the_supervisor_keeps_the_line() {
-    let mut town = PatrolFiles::new(2);
+    let mut town = Town::new(2);
     town.declare(&["d", "c"]);
     town.declare(&["b"]);
     town.declare(&["a"]);
@@ -128,7 +128,7 @@ fn a_crash_of_the_supervisor_keeps_the_line() {
 /// W12: without a guardian a queued run cannot be started: it ends without having started.
 #[test]
 fn a_run_that_nobody_kept_is_over() {
-    let mut town = PatrolFiles::new(1);
+    let mut town = Town::new(1);
     town.declare(&["a"]);
     let (run, name) = town.run(None);
     town.crash_with(false);
@@ -141,7 +141,7 @@ fn a_run_that_nobody_kept_is_over() {
 /// W12: after a restart of everything, members that ran go first.
 #[test]
 fn members_that_ran_come_back_first() {
-    let mut town = PatrolFiles::new(2);
+    let mut town = Town::new(2);
     town.declare(&["c", "d"]);
     town.declare(&["a", "b"]);
     assert_eq!(town.live(), ["c", "d"]);
@@ -154,7 +154,7 @@ fn members_that_ran_come_back_first() {
 /// W13: no new member starts while memory is short or under pressure; a restart is no new member.
 #[test]
 fn memory_pressure_starts_nobody_new() {
-    let mut town = PatrolFiles::new(4);
+    let mut town = Town::new(4);
     town.declare(&["a"]);
     town.memory.pressure = Some(27_00);
     town.pass(1_000);
@@ -170,7 +170,7 @@ fn memory_pressure_starts_nobody_new() {
 /// W13: a member that waits for memory starts when there is enough, without any request.
 #[test]
 fn free_memory_is_looked_at_while_somebody_waits_for_it() {
-    let mut town = PatrolFiles::new(4);
+    let mut town = Town::new(4);
     let little = MachineMemory { free_bytes: Some(3 << 30), pressure: None };
     town.memory = little;
     town.declare_pool(PoolSpec { min_free_memory_bytes: Some(4 << 30), ..pool(4) });
@@ -188,7 +188,7 @@ fn free_memory_is_looked_at_while_somebody_waits_for_it() {
 /// W12: a run that replaces another of its scope takes over its slot.
 #[test]
 fn a_replacement_takes_the_place_of_the_one_before() {
-    let mut town = PatrolFiles::new(1);
+    let mut town = Town::new(1);
     let (_, _) = town.run(Some("k"));
     town.declare(&["a"]);
     let (_, second) = town.run(Some("k"));
@@ -199,7 +199,7 @@ fn a_replacement_takes_the_place_of_the_one_before() {
 /// W12: a member waits for its dependency first, and holds no slot meanwhile.
 #[test]
 fn a_member_that_misses_another_holds_no_place() {
-    let mut town = PatrolFiles::new(1);
+    let mut town = Town::new(1);
     let mut needy = declared("a");
     needy.spec.depends_on = vec!["db".to_owned()];
     let mut db = declared("db");
@@ -220,7 +220,7 @@ fn a_member_that_misses_another_holds_no_place() {
 /// W12: a pool that its file no longer declares stays while a unit names it.
 #[test]
 fn a_dropped_pool_goes_with_its_last_member() {
-    let mut town = PatrolFiles::new(1);
+    let mut town = Town::new(1);
     town.declare(&["a"]);
     let (run, _) = town.run(None);
     town.step(Event::PoolsDeclared { pools: Vec::new(), file: FILE.to_owned() });
@@ -238,7 +238,7 @@ fn a_dropped_pool_goes_with_its_last_member() {
 /// W12: during a stop of the daemon no member starts in a freed slot.
 #[test]
 fn a_stop_of_the_daemon_starts_nobody() {
-    let mut town = PatrolFiles::new(1);
+    let mut town = Town::new(1);
     town.declare(&["a", "b"]);
     town.run(None);
     town.step(Event::ShutdownAsked { by: Actor::Supervisor });

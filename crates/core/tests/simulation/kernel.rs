@@ -13,12 +13,12 @@ pub struct Tree {
     /// `None` while the first process is alive.
     pub status: Option<ExitStatus>,
     /// Whether its end was reported.
-    pub describe_status: bool,
+    pub status_reported: bool,
     pub inside: usize,
     pub outside: usize,
     pub ignores_term: bool,
     pub output_open: bool,
-    pub describe_output: bool,
+    pub output_reported: bool,
     pub last_output: Option<u64>,
 }
 
@@ -28,12 +28,12 @@ impl Tree {
             pid,
             start_time,
             status: None,
-            describe_status: false,
+            status_reported: false,
             inside: 0,
             outside: 0,
             ignores_term,
             output_open: true,
-            describe_output: false,
+            output_reported: false,
             last_output: None,
         }
     }

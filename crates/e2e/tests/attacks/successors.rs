@@ -81,7 +81,7 @@ fn an_upgrade_that_fails_after_its_migration_leaves_everything_as_it_was() {
         }
         let events = home.ostler(&["events"]).ok().text();
         assert!(
-            events.contains("went-back") && events.contains("the registry was restored"),
+            events.contains("rollback") && events.contains("the registry was restored"),
             "{events}"
         );
     }

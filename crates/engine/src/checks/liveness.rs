@@ -57,14 +57,14 @@ pub(crate) async fn watch(
     let say = |event| notify(Probed { unit: report.unit.clone(), event });
     // Earlier silence does not count: readiness has its own timeout.
     report.begin();
-    let mut check_error = false;
+    let mut is_unhealthy = false;
     loop {
         let change = report.change();
-        let (is_unhealthy, silent_ms, until_ms) = match report.judge(&spec) {
+        let (is_late, silent_ms, until_ms) = match report.judge(&spec) {
             Judgement::Well { until_ms } => (false, 0, until_ms),
             Judgement::Unhealthy { silent_ms, until_ms } => (true, silent_ms, until_ms),
             Judgement::Dead { silent_ms, missed } => {
-                if !check_error {
+                if !is_unhealthy {
                     say(UnitEvent::Ailing { run, why: silence(silent_ms, spec.timeout_ms) });
                 }
                 let why = format!(
@@ -74,15 +74,15 @@ pub(crate) async fn watch(
                 return say(UnitEvent::Unhealthy { run, why });
             }
         };
-        if is_unhealthy && !check_error {
+        if is_late && !is_unhealthy {
             say(UnitEvent::Ailing { run, why: silence(silent_ms, spec.timeout_ms) });
-        } else if !is_unhealthy && check_error {
+        } else if !is_late && is_unhealthy {
             say(UnitEvent::Well { run });
         }
-        check_error = is_unhealthy;
+        is_unhealthy = is_late;
         let left = until_ms.saturating_sub(ostler_os::mono_ms());
         // While the unit is unhealthy, the next heartbeat should be noticed at once.
-        let left = if check_error { left.min(spec.interval_ms.max(1)) } else { left };
+        let left = if is_unhealthy { left.min(spec.interval_ms.max(1)) } else { left };
         let _ = timeout(Duration::from_millis(left.max(1)), change).await;
     }
 }

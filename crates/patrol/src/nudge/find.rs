@@ -81,7 +81,7 @@ pub fn place(
     connection: &mut Connection,
     folder: &Path,
     found: &Found,
-    run_of_pid: SessionOwner,
+    owner: SessionOwner,
 ) -> Result<Result<TerminalPlace, Nowhere>, PatrolError> {
     let view = &found.view;
     let name = &view.name;
@@ -96,7 +96,7 @@ pub fn place(
         TerminalPlace { agent, awaited, started_at_ms: view.started_at_ms, ..place }
     };
     let Some(run) = view.run_id else {
-        return Ok(match (&view.tmux, run_of_pid) {
+        return Ok(match (&view.tmux, owner) {
             (Some(tmux), SessionOwner::Anyones) => others_session(view, tmux),
             (None, _) | (_, SessionOwner::Ours) => Err(not_running(view)),
         });
@@ -112,7 +112,7 @@ pub fn place(
         (Backend::Tmux, Some(tmux)) => {
             let memo = folder.join(format!("{}.modes", name.replace('/', "_")));
             let modes = Modes::new(connector.clone(), run.to_string(), memo);
-            let place = session(modes, view, &record, tmux, run_of_pid);
+            let place = session(modes, view, &record, tmux, owner);
             Ok(place.map(known))
         }
         (Backend::Tmux, None) => Ok(Err(not_running(view))),
@@ -131,7 +131,7 @@ fn session(
     view: &UnitView,
     record: &RunRecord,
     tmux: &TmuxSpec,
-    run_of_pid: SessionOwner,
+    owner: SessionOwner,
 ) -> Result<TerminalPlace, Nowhere> {
     let server = server(tmux);
     let run = record.run_id.to_string();
@@ -148,7 +148,7 @@ fn session(
             let terminal = Box::new(TmuxTerminal::new(server, pane, Some(modes)));
             Ok(TerminalPlace::of(terminal, run))
         }
-        None if run_of_pid == SessionOwner::Anyones => others_session(view, tmux),
+        None if owner == SessionOwner::Anyones => others_session(view, tmux),
         None => Err((
             Refusal::NotRunning,
             format!("{} is running, but its tmux session {} is missing", view.name, tmux.session),

@@ -149,7 +149,7 @@ pub fn nudge(
 pub fn nudge_as(
     connector: &Connector,
     speech: &NudgeRequest<'_>,
-    run_of_pid: SessionOwner,
+    owner: SessionOwner,
     prefix: Prefix,
 ) -> Result<NudgeOutcome, PatrolError> {
     let mut connection = connector.open()?;
@@ -169,7 +169,7 @@ pub fn nudge_as(
     }
     let view = &found.view;
     let folder = folder(&mut connection)?;
-    let place = || find::place(connector, &mut connector.open()?, &folder, &found, run_of_pid);
+    let place = || find::place(connector, &mut connector.open()?, &folder, &found, owner);
     match speech.mode {
         Mode::Queue => match place()? {
             Err((refusal @ Refusal::NoTerminal, why)) => Ok(refused(refusal, why)),
@@ -187,8 +187,7 @@ pub fn nudge_as(
             Ok(place) => {
                 let again = |connection: &mut Connection| {
                     let Ok(found) = find::unit(connection, speech.to)? else { return Ok(None) };
-                    Ok(find::place(connector, &mut connector.open()?, &folder, &found, run_of_pid)?
-                        .ok())
+                    Ok(find::place(connector, &mut connector.open()?, &folder, &found, owner)?.ok())
                 };
                 when_idle(&mut connection, &folder, speech, text, place, again)
             }

@@ -70,11 +70,11 @@ fn trust(file: &Path, from: &Path, owner: Option<&str>) -> Result<(), Failure> {
         let foreign =
             owners.into_iter().find(|uid| ![0, user].contains(uid) && accepted != Some(*uid));
         if let Some(uid) = foreign {
-            let run_of_pid = ostler_os::name_of_user(uid);
+            let owner = ostler_os::name_of_user(uid);
             let (description, user) = (path.display(), ostler_os::name_of_user(user));
             return Err(Failure::failed(anyhow::anyhow!(
-                "{description} belongs to {run_of_pid} (uid {uid}), but the commands in {NAME} would run as {user}; it was not read. \
-                 If you trust the file, name it and its owner: -f {} --owner {run_of_pid}",
+                "{description} belongs to {owner} (uid {uid}), but the commands in {NAME} would run as {user}; it was not read. \
+                 If you trust the file, name it and its owner: -f {} --owner {owner}",
                 file.display(),
             )));
         }

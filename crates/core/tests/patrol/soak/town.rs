@@ -29,7 +29,7 @@ pub struct Report {
     pub ended: u64,
 }
 
-pub struct PatrolFiles {
+pub struct Town {
     seed: u64,
     random: Random,
     agents: Vec<Agent>,
@@ -46,7 +46,7 @@ pub struct PatrolFiles {
     report: Report,
 }
 
-impl PatrolFiles {
+impl Town {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let agents =

@@ -59,8 +59,8 @@ impl Simulation {
                 if self.is_kept(record.run_id, index) {
                     // The end of the output and the exit status are reported to the new supervisor again.
                     if let Some(tree) = self.trees.get_mut(&record.run_id) {
-                        tree.describe_output = false;
-                        tree.describe_status = false;
+                        tree.output_reported = false;
+                        tree.status_reported = false;
                     }
                 } else {
                     supervisor.adopted.insert(record.run_id);

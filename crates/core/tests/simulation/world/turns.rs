@@ -100,15 +100,15 @@ impl Simulation {
         for run in supervisor.held.clone() {
             let Some(tree) = self.trees.get_mut(&run) else { continue };
             if let Some(status) = tree.status
-                && !tree.describe_status
+                && !tree.status_reported
             {
-                tree.describe_status = true;
+                tree.status_reported = true;
                 let status =
                     if supervisor.adopted.contains(&run) { ExitStatus::Unknown } else { status };
                 supervisor.events.push_back(Event::RootExited { run, status, tree: tree.survey() });
             }
-            if !tree.output_open && !tree.describe_output && !supervisor.adopted.contains(&run) {
-                tree.describe_output = true;
+            if !tree.output_open && !tree.output_reported && !supervisor.adopted.contains(&run) {
+                tree.output_reported = true;
                 supervisor.events.push_back(Event::OutputEnded { run });
             }
             if tree.is_extinct() && supervisor.watched.remove(&run) {
