@@ -96,3 +96,28 @@ fn a_profile_that_is_no_file_is_named() {
         home.stop();
     }
 }
+
+/// A pipe in the place of a file of the home is an error at once, and not waited for.
+#[test]
+fn a_pipe_in_the_place_of_a_file_of_the_home_is_an_error() {
+    for home in both() {
+        std::fs::create_dir_all(home.path()).expect("a home");
+        if let Some(user) = home.user() {
+            std::os::unix::fs::chown(home.path(), Some(user), Some(user)).expect("given");
+        }
+        std::fs::set_permissions(home.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .expect("mode");
+        for name in ["instance", "secret", "ostler.log", "lock"] {
+            let path = home.path().join(name);
+            let _ = std::fs::remove_file(&path);
+            let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+            assert!(made.success());
+            let output = home.ostler(&["start"]);
+            assert_ne!(output.code, 0, "{name}: {output:?}");
+            assert!(output.stderr.contains(name), "{name}: {output:?}");
+            std::fs::remove_file(&path).expect("removed");
+        }
+        home.ostler(&["start"]).ok();
+        home.stop();
+    }
+}

@@ -243,3 +243,107 @@ fn the_journal_names_the_signal_that_was_sent() {
         home.stop();
     }
 }
+
+/// R24: two runs killed their own reapers, and each left a process. Neither is called extinct while its process lives.
+#[test]
+fn a_run_with_a_lost_reaper_is_not_called_extinct_beside_a_stray() {
+    for home in without_cgroups() {
+        let begin = |name: &str| {
+            let file = place(&home, name);
+            // An orphan: its parent, a subshell, ends at once.
+            let orphan = format!(
+                "( setsid env -i sh -c 'echo $$ > {}; exec sleep 6001' & )",
+                file.display()
+            );
+            let go = place(&home, "go").display().to_string();
+            let script = format!(
+                "kill -9 $PPID; echo ready; until test -e {go}; do sleep 0.02; done; {orphan}; exec sleep 6011"
+            );
+            (home.start_ready(&[], &["sh", "-c", &script]), file)
+        };
+        let runs = [begin("first"), begin("second")];
+        // Both run before either leaves a process: it could be of either.
+        std::fs::write(place(&home, "go"), "").expect("written");
+        let strays = runs.each_ref().map(|(_, file)| pid_in(file));
+        let strays = strays.map(|pid| Process::find(pid).expect("it lives"));
+        for (run, _) in &runs {
+            assert_eq!(home.cancel(run)["extinct"], "unknown");
+        }
+        assert!(strays.iter().all(Process::is_alive));
+        home.stop();
+        strays.iter().for_each(Process::wait_gone);
+    }
+}
+
+/// A program with which a process of an ordinary user becomes another user's.
+fn become_another(home: &Home) -> String {
+    let helper = place(home, "become");
+    std::fs::copy(which("setpriv"), &helper).expect("a copy");
+    Command::new("chmod").arg("4755").arg(&helper).status().expect("chmod");
+    format!("{} --reuid=1 --regid=1 --clear-groups", helper.display())
+}
+
+/// R25: a process of another user that outlived the run's first process is named by `run`, and by `stop` also after the
+/// supervisor died.
+#[test]
+fn a_survivor_of_another_user_is_named_after_a_crash() {
+    if !is_root() || !is_installed("setpriv") {
+        return skipped("a process can become another user's only with root's help (setpriv)");
+    }
+    let home = Home::of_ordinary_user();
+    let file = place(&home, "pid");
+    let become_other = become_another(&home);
+    let script = format!(
+        "{become_other} sh -c 'setsid sleep 6012 >&- 2>&- & echo $!' > {}; exit 0",
+        file.display()
+    );
+    let output = home.ostler(&["run", "--grace", "200ms", "--", "sh", "-c", &script]);
+    let survivor = Process::find(pid_in(&file)).expect("it lives");
+    assert_eq!(output.code, 0, "the program's own code: {output:?}");
+    assert!(output.stderr.contains("not all could be killed"), "{output:?}");
+    assert!(output.stderr.contains("EPERM"), "{output:?}");
+    home.kill_supervisor();
+    home.ostler(&["runs"]).ok();
+    let stopped = home.ostler(&["stop"]);
+    assert_eq!(stopped.code, 1, "{stopped:?}");
+    assert!(stopped.stderr.contains(&format!("pid {}", survivor.pid)), "{stopped:?}");
+    survivor.signal(Signal::KILL);
+    survivor.wait_gone();
+}
+
+/// R25, D22: a child of another user's outlived its unit's first process: no second copy is started, also after the
+/// supervisor died, and `cancel` and `down` report it.
+#[test]
+fn a_unit_is_not_started_beside_a_child_of_another_user() {
+    if !is_root() || !is_installed("setpriv") {
+        return skipped("a process can become another user's only with root's help (setpriv)");
+    }
+    let home = Home::of_ordinary_user();
+    let file = place(&home, "pid");
+    let become_other = become_another(&home);
+    let script = format!(
+        "{become_other} sh -c 'sleep 6013 >&- 2>&- & echo $!' > {}; exec sleep 6014",
+        file.display()
+    );
+    let unit = place(&home, "ostler.toml");
+    let text = format!(
+        "[units.web]\ncommand = [\"sh\", \"-c\", {script:?}]\nstop = {{ grace = \"200ms\" }}\n"
+    );
+    std::fs::write(&unit, text).expect("written");
+    let unit = unit.to_str().expect("a path");
+    home.ostler(&["up", "-f", unit]).ok();
+    let survivor = Process::find(pid_in(&file)).expect("it lives");
+    let named = |output: &ostler_e2e::Output| {
+        assert_ne!(output.code, 0, "{output:?}");
+        let all = format!("{}{}", output.text(), output.stderr);
+        assert!(all.contains(&format!("pid {}", survivor.pid)), "{output:?}");
+    };
+    named(&home.ostler(&["down", "-f", unit]));
+    named(&home.ostler(&["up", "-f", unit]));
+    home.kill_supervisor();
+    named(&home.ostler(&["start", "web"]));
+    assert_eq!(pid_in(&file), survivor.pid, "no second copy");
+    named(&home.ostler(&["stop"]));
+    survivor.signal(Signal::KILL);
+    survivor.wait_gone();
+}

@@ -73,3 +73,32 @@ fn a_program_that_cannot_be_executed_leaves_no_reaper() {
         home.stop();
     }
 }
+
+/// D22, R4: a program that kills its reaper as its first act is known by its start time all the same, so the next
+/// supervisor takes it over and starts no second copy.
+#[test]
+fn a_program_that_kills_its_reaper_at_birth_has_no_second_copy() {
+    const UNITS: usize = 12;
+    for home in without_cgroups() {
+        let file = home.folder().join("ostler.toml");
+        let unit = |number: usize| {
+            format!(
+                "[units.u{number}]\ncommand = [\"sh\", \"-c\", \"kill -9 $PPID; exec sleep 62{number:02}\"]\n"
+            )
+        };
+        std::fs::write(&file, (0..UNITS).map(unit).collect::<String>()).expect("written");
+        home.ostler(&["up", "-f", file.to_str().expect("a path")]).ok();
+        let roots = || {
+            let live = home.records().into_iter().filter(|record| record["state"] == "running");
+            live.map(|record| (record["pid"].clone(), record["startTime"].clone()))
+                .collect::<Vec<_>>()
+        };
+        let before = roots();
+        assert_eq!(before.len(), UNITS);
+        assert!(before.iter().all(|(_, started)| *started != 0), "{before:?}");
+        home.kill_supervisor();
+        home.ostler(&["ls"]).ok();
+        assert_eq!(roots(), before, "all were adopted");
+        home.stop();
+    }
+}

@@ -139,7 +139,7 @@ fn a_runtime_folder_that_others_can_write_is_refused() {
         for arguments in [&["run", "--", "true"][..], &["ls"]] {
             let output = call(arguments);
             assert_ne!(output.code, 0, "{output:?}");
-            assert!(output.stderr.contains("r/ostler can be written"), "{output:?}");
+            assert!(output.stderr.contains("r/ostler is writable"), "{output:?}");
         }
         assert!(home.processes().is_empty());
     }
@@ -492,4 +492,89 @@ fn strangers_do_not_fill_the_places_of_http() {
         is_over.then_some(())
     });
     home.stop();
+}
+
+/// W16: who can write the folder of a named file can put another file there, also behind a link.
+#[test]
+fn an_env_file_in_a_folder_of_another_user_is_not_read() {
+    if !is_root() {
+        return skipped("needs root");
+    }
+    for home in both() {
+        let folder = home.folder().join("p");
+        let (theirs, open) = (folder.join("theirs"), folder.join("open"));
+        for made in [&theirs, &open] {
+            std::fs::create_dir_all(made).expect("folders");
+            std::fs::write(made.join("a.env"), "A=1\n").expect("written");
+        }
+        std::os::unix::fs::symlink(open.join("a.env"), folder.join("linked.env")).expect("a link");
+        chown(&theirs, Some(THIRD), Some(THIRD)).expect("given away");
+        set_mode(&open, 0o777);
+        for (file, why) in [
+            ("theirs/a.env", "belongs to uid 4242"),
+            ("open/a.env", "every user can write its folder"),
+            ("linked.env", "every user can write its folder"),
+        ] {
+            let text =
+                format!("[units.x]\ncommand = [\"sleep\", \"1000\"]\nenv_file = \"{file}\"\n");
+            std::fs::write(folder.join("ostler.toml"), text).expect("written");
+            let output = up_in(&home, &folder, &["check"]);
+            assert_ne!(output.code, 0, "{file}: {output:?}");
+            assert!(output.stderr.contains(why), "{file}: {output:?}");
+        }
+    }
+}
+
+/// D15: SQLite keeps files beside the real registry: the folder behind a link counts, and so do those files.
+#[test]
+fn the_real_place_of_a_registry_is_checked() {
+    if !is_root() {
+        return skipped("needs root");
+    }
+    for mut home in both() {
+        let folder = home.folder().join("reg");
+        let open = folder.join("open");
+        std::fs::create_dir_all(&open).expect("folders");
+        std::os::unix::fs::symlink("open/r.db", folder.join("r.db")).expect("a link");
+        std::fs::write(open.join("r.db"), "").expect("written");
+        for path in [folder.clone(), open.clone(), open.join("r.db")] {
+            chown(&path, home.user(), home.user()).expect("given");
+        }
+        set_mode(&open, 0o777);
+        home.set("OSTLER_REGISTRY", folder.join("r.db").to_str().expect("text"));
+        let refused = |why: &str| {
+            let output = home.ostler(&["start"]);
+            assert_ne!(output.code, 0, "{output:?}");
+            assert!(output.stderr.contains(why), "{output:?}");
+        };
+        refused("chmod 700");
+        set_mode(&open, 0o700);
+        std::fs::write(open.join("r.db-wal"), "x").expect("written");
+        chown(open.join("r.db-wal"), Some(THIRD), Some(THIRD)).expect("given away");
+        refused("r.db-wal");
+    }
+}
+
+/// D15: in a sticky home other users may create files; none of ours may be theirs.
+#[test]
+fn a_file_of_another_user_in_a_sticky_home_is_refused() {
+    if !is_root() {
+        return skipped("needs root");
+    }
+    for home in both() {
+        std::fs::create_dir(home.path()).expect("a home");
+        chown(home.path(), home.user(), home.user()).expect("given");
+        set_mode(home.path(), 0o1777);
+        for name in ["instance", "secret", "ostler.log", "lock", "registry.db-wal"] {
+            let path = home.path().join(name);
+            let _ = std::fs::remove_file(&path);
+            std::fs::write(&path, "x").expect("written");
+            chown(&path, Some(THIRD), Some(THIRD)).expect("given away");
+            let output = home.ostler(&["start"]);
+            assert_ne!(output.code, 0, "{name}: {output:?}");
+            let is_named = ["belongs to uid 4242", "ermission denied"];
+            assert!(is_named.iter().any(|why| output.stderr.contains(why)), "{output:?}");
+            std::fs::remove_file(&path).expect("removed");
+        }
+    }
 }
