@@ -1,16 +1,15 @@
 //! Requests from other threads: turned into events, or answered from the current state.
 
+use crate::backends;
 use crate::handle::{Ask, Attached, Cancelled, Canceller, Caretaker, RunHandles, SpawnRefused};
-use crate::output::{OutputState, Screen};
+use crate::output::OutputState;
 use crate::runs::input::Input;
 use crate::runs::parents::RunParents;
 use crate::runs::table::LiveRun;
 use crate::supervisor::{Activity, Supervisor, now};
 use crate::units::UnitWaiter;
 use ostler_core::{Event, NewRun};
-use ostler_model::{
-    Actor, Backend, Detach, Extinct, RunId, RunRecord, RunSpec, RunState, UnitView,
-};
+use ostler_model::{Actor, Detach, Extinct, RunId, RunRecord, RunSpec, RunState, UnitView};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -261,7 +260,7 @@ impl Supervisor {
         let (limits, detach) = (spec.limits, spec.detach);
         let is_check = spec.session_id == RunSpec::CHECK_SESSION;
         let is_passing = is_check && spec.scope_key.is_none() && record.cgroup.is_some();
-        let note = (spec.backend == Backend::Tmux).then(|| self.pane_note_of(&record)).flatten();
+        let note = self.pane_note(&record);
         self.add_live(id, spec, note, is_passing);
         self.watch_client(id, watched.as_deref());
         self.events.push_back(Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach })));
@@ -276,11 +275,7 @@ impl Supervisor {
         pane_note: Option<PathBuf>,
         is_passing: bool,
     ) {
-        let screen = match spec.backend {
-            Backend::Pty => Some(Screen::new(spec.size)),
-            Backend::Tmux => pane_note.map(|note| Screen::new(spec.size).pane_program(note)),
-            Backend::Pipe | Backend::Container => None,
-        };
+        let screen = backends::of(spec.backend).screen(&spec, pane_note);
         let token = self.new_token(run);
         let live = LiveRun {
             run,

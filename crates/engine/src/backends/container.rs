@@ -1,5 +1,6 @@
-//! A unit that is a container: its run is the shim, which is told in its environment what to make.
+//! A unit that is a container: its run is a shim, whose environment says which container to make.
 
+use crate::backends::{Connection, RunBackend, pipe};
 use crate::supervisor::{Supervisor, now};
 use crate::units::scope_key;
 use ostler_core::{Event, MemorySeen};
@@ -11,6 +12,44 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+/// A container of docker's or podman's that a shim stands for.
+pub(super) struct ContainerBackend;
+
+impl RunBackend for ContainerBackend {
+    fn connect(&self, spec: &RunSpec) -> std::io::Result<Connection> {
+        pipe::connect(spec)
+    }
+
+    fn is_shim(&self) -> bool {
+        true
+    }
+
+    fn prepare(
+        &self,
+        supervisor: &Supervisor,
+        unit: &UnitSpec,
+        run: RunId,
+        digest: &str,
+        spec: &mut RunSpec,
+    ) {
+        supervisor.make_container_run(unit, run, digest, spec);
+    }
+
+    /// The kernel counts a container's memory in a cgroup that is not of its run, so the shim's note counts.
+    fn memory(&self, supervisor: &Supervisor, record: &RunRecord) -> Option<MemorySeen> {
+        let end = supervisor.end_of_container(record)?;
+        (end.kind == ContainerEndKind::OutOfMemory).then_some(MemorySeen {
+            kills: 1,
+            peak_bytes: None,
+            excess_bytes: None,
+        })
+    }
+
+    fn run_ended(&self, supervisor: &mut Supervisor, record: &RunRecord) {
+        supervisor.close_container(record);
+    }
+}
 
 impl Supervisor {
     /// Makes the run of a unit the run of its container's shim.
@@ -70,24 +109,14 @@ impl Supervisor {
 
     /// What the shim said as it ended.
     fn end_of_container(&self, record: &RunRecord) -> Option<ContainerEnd> {
-        let unit = record.unit.as_deref().filter(|_| record.backend_id == Backend::Container)?;
+        let unit = record.unit.as_deref()?;
         let text = std::fs::read(self.end_note_of(unit)).ok()?;
         let end: ContainerEnd = serde_json::from_slice(&text).ok()?;
         (end.run == record.run_id.to_string()).then_some(end)
     }
 
-    /// The kernel counts a container's memory in a group that is not of its run: the shim's word counts.
-    pub(crate) fn memory_of_container(&self, run: RunId) -> Option<MemorySeen> {
-        let end = self.end_of_container(self.world.record(run)?)?;
-        (end.kind == ContainerEndKind::OutOfMemory).then_some(MemorySeen {
-            kills: 1,
-            peak_bytes: None,
-            excess_bytes: None,
-        })
-    }
-
     /// What became of the container of a run that is over.
-    pub(crate) fn close_container(&mut self, record: &RunRecord) {
+    fn close_container(&mut self, record: &RunRecord) {
         if let Some(end) = self.end_of_container(record) {
             let what = match end.kind {
                 // Told already, with its count.
@@ -101,11 +130,10 @@ impl Supervisor {
                 self.run_entry(record.run_id, what, &end.why, json!({ "unit": record.unit }));
             }
         }
-        if let (Backend::Container, Some(unit)) = (record.backend_id, &record.unit) {
+        if let Some(unit) = &record.unit {
             let _ = std::fs::remove_file(self.end_note_of(unit));
             self.sweep_container(unit);
         }
-        self.close_left(record);
     }
 
     /// A shim that was killed, or could not remove its container in time, left it to the engine: somebody has to see

@@ -1,4 +1,7 @@
-//! The ways a run is connected. They differ in its stdio only; everything else is the same.
+//! The ways a run is connected and held. What one of them does differently is its implementation of [`RunBackend`];
+//! everything else of a run is the same for all.
+//!
+//! A new backend is one file here, its variant in `model::Backend` with its spec, and its line in [`of`].
 
 pub(crate) mod container;
 pub(crate) mod left_containers;
@@ -7,31 +10,98 @@ mod pty;
 pub(crate) mod tmux;
 
 use crate::guardian_link::inheritance::End;
+use crate::output::Screen;
 use crate::runs::input::Input;
-use ostler_model::{Backend, RunSpec};
+use crate::supervisor::Supervisor;
+use ostler_core::MemorySeen;
+use ostler_model::{Backend, RunId, RunRecord, RunSpec, UnitSpec};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A run's stdio: its ends, which close once it is started, and ours.
 pub(crate) struct Connection {
-    /// Its standard input, output and error; `None` if it has nobody to talk to.
+    /// Its standard input, output and error; `None` if nothing is connected.
     pub(crate) theirs: Option<[OwnedFd; 3]>,
     pub(crate) input: Input,
-    /// Ours, which must outlive us.
+    /// Ours, which must outlive the supervisor.
     pub(crate) ends: Vec<(End, Arc<OwnedFd>)>,
 }
 
+/// What one backend does differently.
+pub(crate) trait RunBackend: Sync {
+    /// Opens the standard streams of a run.
+    fn connect(&self, spec: &RunSpec) -> io::Result<Connection>;
+
+    /// The first process gets its streams as the controlling terminal.
+    fn has_terminal(&self) -> bool {
+        false
+    }
+
+    /// The first process is a shim of Ostler's, which passes the stop signal on itself. Signalling its program too could
+    /// mean something else.
+    fn is_shim(&self) -> bool {
+        false
+    }
+
+    /// The screen that is drawn from the run's output.
+    fn screen(&self, _spec: &RunSpec, _pane_note: Option<PathBuf>) -> Option<Screen> {
+        None
+    }
+
+    /// Turns the spec of a unit's run into that of its shim.
+    fn prepare(
+        &self,
+        _: &Supervisor,
+        _unit: &UnitSpec,
+        _run: RunId,
+        _digest: &str,
+        _: &mut RunSpec,
+    ) {
+    }
+
+    /// Where a shim notes the process that runs in its pane.
+    fn pane_note(&self, _: &Supervisor, _: &RunRecord) -> Option<PathBuf> {
+        None
+    }
+
+    /// The process that a person means, if it is not the first one.
+    fn shown_pid(&self, _: &Supervisor, _: &RunRecord) -> Option<i32> {
+        None
+    }
+
+    /// Memory facts that the kernel does not count for the run.
+    fn memory(&self, _: &Supervisor, _: &RunRecord) -> Option<MemorySeen> {
+        None
+    }
+
+    /// The run has ended: reports why, and removes what it left outside of its processes.
+    fn run_ended(&self, _: &mut Supervisor, _: &RunRecord) {}
+}
+
+pub(crate) fn of(backend: Backend) -> &'static dyn RunBackend {
+    match backend {
+        Backend::Pipe => &pipe::PipeBackend,
+        Backend::Pty => &pty::PtyBackend,
+        Backend::Container => &container::ContainerBackend,
+        Backend::Tmux => &tmux::TmuxBackend,
+    }
+}
+
+impl Supervisor {
+    pub(crate) fn pane_note(&self, record: &RunRecord) -> Option<PathBuf> {
+        of(record.backend_id).pane_note(self, record)
+    }
+}
+
 pub(crate) fn connect(spec: &RunSpec) -> io::Result<Connection> {
-    // What a check writes is nobody's: it tells by how it ends.
+    // The output of a check is not read: its exit code is the answer.
     if spec.session_id == RunSpec::CHECK_SESSION {
         return Ok(Connection { theirs: None, input: Input::Closed, ends: Vec::new() });
     }
-    let connection = match spec.backend {
-        Backend::Pipe | Backend::Container | Backend::Tmux => pipe::connect(spec),
-        Backend::Pty => pty::connect(spec),
-    }?;
-    // A unit that is started again finds those that callers do not get.
+    let connection = of(spec.backend).connect(spec)?;
+    // The reserve of descriptors is for units that restart, not for runs of callers.
     let is_taken = |end: &OwnedFd| match spec.unit {
         Some(_) => ostler_os::is_last_reserve(end),
         None => ostler_os::is_kept_from_new_runs(end),

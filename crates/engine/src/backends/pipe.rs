@@ -1,4 +1,4 @@
-use crate::backends::Connection;
+use crate::backends::{Connection, RunBackend};
 use crate::guardian_link::inheritance::End;
 use crate::runs::input::Input;
 use ostler_model::RunSpec;
@@ -8,6 +8,16 @@ use std::io;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
+/// Standard input from `/dev/null` or a pipe, standard output and error to one pipe each.
+pub(super) struct PipeBackend;
+
+impl RunBackend for PipeBackend {
+    fn connect(&self, spec: &RunSpec) -> io::Result<Connection> {
+        connect(spec)
+    }
+}
+
+/// Also for shims: their output goes to the run's log.
 pub(super) fn connect(spec: &RunSpec) -> io::Result<Connection> {
     let stdout = Pipe::from_run()?;
     let stderr = Pipe::from_run()?;

@@ -1,13 +1,32 @@
-use crate::backends::Connection;
+use crate::backends::{Connection, RunBackend};
 use crate::guardian_link::inheritance::End;
+use crate::output::Screen;
 use crate::runs::input::Input;
 use ostler_model::RunSpec;
 use ostler_os::Pty;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-pub(super) fn connect(spec: &RunSpec) -> io::Result<Connection> {
+/// A terminal of Ostler's.
+pub(super) struct PtyBackend;
+
+impl RunBackend for PtyBackend {
+    fn connect(&self, spec: &RunSpec) -> io::Result<Connection> {
+        connect(spec)
+    }
+
+    fn has_terminal(&self) -> bool {
+        true
+    }
+
+    fn screen(&self, spec: &RunSpec, _pane_note: Option<PathBuf>) -> Option<Screen> {
+        Some(Screen::new(spec.size))
+    }
+}
+
+fn connect(spec: &RunSpec) -> io::Result<Connection> {
     let pty = Pty::open(spec.size)?;
     let master = Arc::new(pty.ours);
     Ok(Connection {

@@ -1,21 +1,62 @@
-//! A unit that lives in a session of tmux: its run is the shim, which is told in its environment what to make. What it
-//! leaves in notes is read where the kernel alone does not tell: who sits in the pane, and why it ended.
+//! A unit in a tmux session: its run is a shim, whose environment says which session to make. The shim leaves notes for
+//! what the kernel alone does not tell: the process in the pane, and why it ended.
 
+use crate::backends::{Connection, RunBackend, pipe};
 use crate::home::make_private_folder;
+use crate::output::Screen;
 use crate::supervisor::Supervisor;
 use ostler_model::{
-    Backend, Limits, OsText, PaneRecord, RunId, RunRecord, RunSpec, TerminalSize, TmuxEnd,
-    TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSpec, UnitSpec, What,
+    Limits, OsText, PaneRecord, RunId, RunRecord, RunSpec, TerminalSize, TmuxEnd, TmuxEndKind,
+    TmuxOrder, TmuxOwner, TmuxSpec, UnitSpec, What,
 };
 use serde_json::json;
 use std::path::PathBuf;
 
+/// A session of tmux that a shim holds.
+pub(super) struct TmuxBackend;
+
+impl RunBackend for TmuxBackend {
+    fn connect(&self, spec: &RunSpec) -> std::io::Result<Connection> {
+        pipe::connect(spec)
+    }
+
+    fn is_shim(&self) -> bool {
+        true
+    }
+
+    fn screen(&self, spec: &RunSpec, pane_note: Option<PathBuf>) -> Option<Screen> {
+        pane_note.map(|note| Screen::new(spec.size).pane_program(note))
+    }
+
+    fn prepare(
+        &self,
+        supervisor: &Supervisor,
+        unit: &UnitSpec,
+        run: RunId,
+        _digest: &str,
+        spec: &mut RunSpec,
+    ) {
+        supervisor.make_session_run(unit, run, spec);
+    }
+
+    fn pane_note(&self, supervisor: &Supervisor, record: &RunRecord) -> Option<PathBuf> {
+        Some(supervisor.pane_notes(record.unit.as_deref()?, ".pane"))
+    }
+
+    fn shown_pid(&self, supervisor: &Supervisor, record: &RunRecord) -> Option<i32> {
+        let note = supervisor.live.get(&record.run_id)?.scope.as_ref()?.pane_slot()?;
+        ostler_os::PaneNote::read(note).map(|pane_program| pane_program.pid)
+    }
+
+    fn run_ended(&self, supervisor: &mut Supervisor, record: &RunRecord) {
+        supervisor.close_session(record);
+    }
+}
+
 impl Supervisor {
     /// Makes the run of a unit the run of its session's shim.
-    pub(crate) fn pane_slot(&self, unit: &UnitSpec, run: RunId, spec: &mut RunSpec) {
-        let Some(tmux) = unit.tmux.as_deref().filter(|_| unit.backend == Backend::Tmux) else {
-            return;
-        };
+    fn make_session_run(&self, unit: &UnitSpec, run: RunId, spec: &mut RunSpec) {
+        let Some(tmux) = unit.tmux.as_deref() else { return };
         let order = TmuxOrder {
             spec: tmux.clone(),
             argv: spec.argv.iter().map(OsText::shown).collect(),
@@ -71,25 +112,9 @@ impl Supervisor {
         folder.join(format!("{}{end}", TmuxOrder::note_name(unit)))
     }
 
-    /// The note of who sits in the pane, of a run that has a session.
-    pub(crate) fn pane_note_of(&self, record: &RunRecord) -> Option<PathBuf> {
-        let unit = record.unit.as_deref().filter(|_| record.backend_id == Backend::Tmux)?;
-        Some(self.pane_notes(unit, ".pane"))
-    }
-
-    /// The process that a person means: not the shim, but who sits in its pane.
-    pub(crate) fn pid_shown(&self, record: &RunRecord) -> Option<i32> {
-        let live = self.live.get(&record.run_id).filter(|_| record.backend_id == Backend::Tmux);
-        let note = live.and_then(|live| live.scope.as_ref()?.pane_slot());
-        let pane_program = note.and_then(|note| ostler_os::PaneNote::read(note));
-        pane_program.map(|pane_program| pane_program.pid).or(record.pid)
-    }
-
     /// What became of the session of a run that is over.
-    pub(crate) fn close_session(&mut self, record: &RunRecord) {
-        let Some(unit) = record.unit.clone().filter(|_| record.backend_id == Backend::Tmux) else {
-            return;
-        };
+    fn close_session(&mut self, record: &RunRecord) {
+        let Some(unit) = record.unit.clone() else { return };
         let note = self.pane_notes(&unit, ".end");
         let end = std::fs::read(&note).ok().and_then(|text| serde_json::from_slice(&text).ok());
         if let Some(end) = end.filter(|end: &TmuxEnd| end.run == record.run_id.to_string()) {

@@ -3,12 +3,13 @@
 pub(crate) mod hooks;
 pub(crate) mod spawn;
 
+use crate::backends;
 use crate::handle::{Cancelled, SpawnRefused};
 use crate::runs::table::{LiveRun, SCOPE_TOKEN};
 use crate::store::commit::Durable;
 use crate::supervisor::{Supervisor, now};
 use ostler_core::{Effect, Event, MachineMemory, Refusal, Signal};
-use ostler_model::{Backend, RunId, RunRecord, What};
+use ostler_model::{RunId, RunRecord, What};
 use ostler_registry::StealOutcome;
 use serde_json::json;
 use std::cell::OnceCell;
@@ -122,21 +123,13 @@ impl Supervisor {
             Signal::Term => {
                 let record = self.world.record(run);
                 let is_alive = process.is_some_and(|process| !process.has_ended());
-                if is_alive && record.is_some_and(|record| record.backend_id == Backend::Container)
-                {
-                    // The shim tells the container, in its own words, and ends what it has beside itself.
+                let is_shim =
+                    record.is_some_and(|record| backends::of(record.backend_id).is_shim());
+                if is_shim && is_alive {
                     let alone = ostler_os::Members::default();
                     scope.ask_to_end(ostler_os::Signal::Term, process, &alone);
-                    return;
-                }
-                let backend = record.map(|record| record.backend_id);
-                match backend {
-                    // A shim knows whom to ask, with what, and in which order: asked twice may mean something else.
-                    Some(Backend::Tmux | Backend::Container) if is_alive => {
-                        let nobody = ostler_os::Members::default();
-                        scope.ask_to_end(ostler_os::Signal::Term, process, &nobody);
-                    }
-                    Some(_) | None => scope.ask_to_end(stop_signal, process, &self.members(live)),
+                } else {
+                    scope.ask_to_end(stop_signal, process, &self.members(live));
                 }
                 return;
             }

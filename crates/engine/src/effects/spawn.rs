@@ -8,7 +8,7 @@ use crate::runs::input::Input;
 use crate::runs::table::LiveRun;
 use crate::supervisor::Supervisor;
 use ostler_core::{Event, Identity};
-use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind, TerminalSize};
+use ostler_model::{RunId, RunRecord, RunSpec, SpawnErrorKind, TerminalSize};
 use ostler_os::{
     Allocated, Interest, Launch, Process, Program, ReaperOrder, RunReaper, ScopeFactory,
     SpawnError, SpawnStage, Stdio,
@@ -69,7 +69,7 @@ impl Supervisor {
         } else {
             self.room.make(&run.to_string(), limits.as_deref())
         };
-        if let Some(note) = self.world.record(run).and_then(|record| self.pane_note_of(record)) {
+        if let Some(note) = self.world.record(run).and_then(|record| self.pane_note(record)) {
             // A note in its place belongs to another run.
             let _ = std::fs::remove_file(&note);
             scope.sit_at(note);
@@ -95,7 +95,7 @@ impl Supervisor {
                     Some(theirs) => Stdio::Given(theirs.each_ref().map(AsFd::as_fd)),
                     None => Stdio::Nothing,
                 },
-                terminal: spec.backend == Backend::Pty,
+                terminal: backends::of(spec.backend).has_terminal(),
                 umask: spec.umask,
                 descriptors: descriptors_of(spec.resources.descriptors, self.descriptors),
                 is_recorded: !is_passing,
@@ -181,7 +181,7 @@ impl Supervisor {
             let _ = self.poller.add(process, token, Interest::Readable);
         }
         let mut scope = ScopeFactory::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
-        if let Some(note) = self.pane_note_of(record) {
+        if let Some(note) = self.pane_note(record) {
             scope.sit_at(note);
         }
         let leader = record.process_group_id.or(record.pid).unwrap_or(0);
@@ -287,7 +287,7 @@ impl Supervisor {
             return Arc::new(OutputState::of_ended(folder, record.output_bytes));
         }
         let terminal = ends.iter().find(|(end, _)| *end == End::Terminal);
-        let screen = match (terminal, self.pane_note_of(record)) {
+        let screen = match (terminal, self.pane_note(record)) {
             (Some((_, master)), _) => {
                 Some(Screen::undrawn(ostler_os::terminal_size(&**master).unwrap_or_default()))
             }
@@ -329,7 +329,7 @@ fn environment_of(spec: &RunSpec, tag: &str) -> io::Result<Vec<CString>> {
         .collect::<io::Result<Vec<_>>>()?;
     let has_terminal =
         |entry: &CString| entry.as_bytes().len() > 5 && entry.as_bytes().starts_with(b"TERM=");
-    if spec.backend == Backend::Pty && !environment.iter().any(has_terminal) {
+    if backends::of(spec.backend).has_terminal() && !environment.iter().any(has_terminal) {
         environment.retain(|entry| entry.as_bytes() != b"TERM=");
         environment.push(c_string(TERMINAL.as_bytes())?);
     }

@@ -1,5 +1,6 @@
 //! The end of our care for a run: it is over, it was let go, or it was never to be.
 
+use crate::backends;
 use crate::guardian_link::inheritance::End;
 use crate::handle::{Cancelled, SpawnRefused};
 use crate::output::OutputState;
@@ -128,8 +129,8 @@ impl Supervisor {
         let was_written = !self.is_passing(run) || record.cgroup.is_none();
         let asked = self.live.get_mut(&run).and_then(|live| live.asked.take());
         self.drop_live(run);
-        self.close_container(&record);
-        self.close_session(&record);
+        backends::of(record.backend_id).run_ended(self, &record);
+        self.close_left(&record);
         let result = record.result();
         let record_is_check = record.session_id == RunSpec::CHECK_SESSION;
         for waiter in self.waiters.remove(&run).unwrap_or_default() {

@@ -4,6 +4,7 @@
 
 use crate::agents::{Judge, ScreenWatch};
 use crate::apps::{Apps, Proof};
+use crate::backends;
 use crate::checks::prober::{Probed, Prober};
 use crate::error::EngineError;
 use crate::guardian_link::inheritance::{Inheritance, LOCK};
@@ -585,7 +586,11 @@ impl Supervisor {
     pub(crate) fn survey(&self, run: RunId) -> ostler_core::Survey {
         let mut seen =
             self.live.get(&run).map(|live| survey(&self.members(live))).unwrap_or_default();
-        seen.memory = seen.memory.or_else(|| self.memory_of_container(run));
+        let memory = || {
+            let record = self.world.record(run)?;
+            backends::of(record.backend_id).memory(self, record)
+        };
+        seen.memory = seen.memory.or_else(memory);
         seen.is_unexplained |= self.may_have_container(run);
         seen
     }

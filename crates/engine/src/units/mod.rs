@@ -6,7 +6,7 @@ pub(crate) mod schedule;
 use crate::agents::sessions::Resumption;
 use crate::apps::AppReport;
 use crate::backends::container::unlisted;
-use crate::backends::tmux::lacks_tmux;
+use crate::backends::{self, tmux::lacks_tmux};
 use crate::checks::prober::{Order, Subject};
 use crate::runs::pools::PoolRefused;
 use crate::supervisor::{Supervisor, now};
@@ -141,7 +141,8 @@ impl Supervisor {
         let mut views = self.world.unit_views(now());
         for view in &mut views {
             if let Some(record) = view.run_id.and_then(|run| self.world.record(run)) {
-                view.pid = self.pid_shown(record);
+                let shown = backends::of(record.backend_id).shown_pid(self, record);
+                view.pid = shown.or(record.pid);
                 view.started_at_ms = record.started_at_ms;
             }
             if view.run_id.is_none()
@@ -310,8 +311,8 @@ impl Supervisor {
             Resumption::Resume(words, _) => spec.argv = words,
             Resumption::Command | Resumption::NoSession => {}
         }
-        self.pane_slot(&record.spec, run, &mut spec);
-        self.make_container_run(&record.spec, run, &record.run_digest, &mut spec);
+        let backend = backends::of(record.spec.backend);
+        backend.prepare(self, &record.spec, run, &record.run_digest, &mut spec);
         Some(spec)
     }
 
@@ -353,7 +354,8 @@ impl Supervisor {
         let mut before = Vec::new();
         if spec.container.is_some() {
             let digest = self.world.unit(&unit)?.run_digest.clone();
-            self.make_container_run(&spec.clone(), run, &digest, &mut like);
+            let spec = spec.clone();
+            backends::of(spec.backend).prepare(self, &spec, run, &digest, &mut like);
             before = like.argv.clone();
             before.push(OsText::from("--"));
         }
