@@ -16,12 +16,12 @@ use tokio::sync::oneshot;
 
 impl Supervisor {
     pub(crate) fn take_ask(&mut self, ask: Ask) {
-        self.business = Activity::Busy;
+        self.life.business = Activity::Busy;
         match ask {
             Ask::Spawn { spec, by, reply } => self.take_spawn(spec, by, reply),
             Ask::Check { spec, reply } => {
                 if let Ok(run) = self.new_run(spec, Actor::Supervisor)
-                    && let Some(live) = self.live.get_mut(&run)
+                    && let Some(live) = self.runs.live.get_mut(&run)
                 {
                     live.asked = Some(reply);
                 }
@@ -29,7 +29,7 @@ impl Supervisor {
             Ask::Cancel { run, by: Canceller { by, said }, reply } => {
                 if self.add_waiter(run, reply) {
                     let why = "requested";
-                    self.events.push_back(Event::CancelAsked { run, by, why, said });
+                    self.core.events.push_back(Event::CancelAsked { run, by, why, said });
                 }
             }
             Ask::Leave { run, by, reply } => {
@@ -38,29 +38,29 @@ impl Supervisor {
                 let _ = reply.send(());
             }
             Ask::Descendants { run, reply } => {
-                let _ = reply.send(self.world.descendants(run));
+                let _ = reply.send(self.core.world.descendants(run));
             }
             Ask::Wait { run, reply } => {
                 self.add_waiter(run, reply);
             }
             Ask::AwaitStart { run, reply } => self.await_start(run, reply),
             Ask::Pools { reply } => {
-                let _ = reply.send(self.world.pool_views(now()));
+                let _ = reply.send(self.core.world.pool_views(now()));
             }
             Ask::Live { reply } => {
-                let _ = reply.send(self.world.live());
+                let _ = reply.send(self.core.world.live());
             }
             Ask::Records { reply } => {
-                let known = self.world.records().chain(self.unsaved_ends());
+                let known = self.core.world.records().chain(self.unsaved_ends());
                 let records = known.map(|record| self.shown(record)).collect();
                 let _ = reply.send(records);
             }
             Ask::Record { run, reply } => {
-                let known = self.world.record(run).or_else(|| self.unsaved_end(run));
+                let known = self.core.world.record(run).or_else(|| self.unsaved_end(run));
                 let _ = reply.send(known.map(|record| self.shown(record)));
             }
             Ask::Attach { run, reply } => {
-                let attached = self.live.get(&run).map(|live| Attached {
+                let attached = self.runs.live.get(&run).map(|live| Attached {
                     output: Arc::clone(&live.output),
                     input: Arc::clone(&live.input),
                     hands: Arc::clone(&live.hands),
@@ -69,7 +69,7 @@ impl Supervisor {
             }
             Ask::Resize { run, size } => {
                 let size = size.clamped();
-                if let Some(live) = self.live.get(&run)
+                if let Some(live) = self.runs.live.get(&run)
                     && let Input::Terminal { master, .. } = &*live.input
                 {
                     live.output.resize_screen(size);
@@ -77,9 +77,9 @@ impl Supervisor {
                 }
             }
             Ask::Shutdown { by, reply } => {
-                self.stop_replies.push(reply);
-                self.home.note_stopped();
-                self.is_to_come_again = false;
+                self.waiting.stop_replies.push(reply);
+                self.identity.home.note_stopped();
+                self.life.is_to_come_again = false;
                 self.begin_stop(by);
             }
             Ask::Restart { by, reply } => {
@@ -93,10 +93,10 @@ impl Supervisor {
                 self.name_agents();
                 let _ = reply.send(plan);
             }
-            Ask::Wake => self.events.push_back(Event::UnitsWoken),
+            Ask::Wake => self.core.events.push_back(Event::UnitsWoken),
             Ask::Units { names, ask, by } => self.ask_units(names, ask, by),
             Ask::Await { names, until, reply } => {
-                self.unit_waiters.push(UnitWaiter { names, until, reply });
+                self.waiting.unit_waiters.push(UnitWaiter { names, until, reply });
             }
             Ask::UnitViews { reply } => {
                 let _ = reply.send(self.unit_views());
@@ -110,7 +110,7 @@ impl Supervisor {
                     let reaper = reaper.map(|reaper| reaper.fingerprint().pid);
                     (live.run, RunHandles { boundary, pane_slot, reaper })
                 };
-                let _ = reply.send(self.live.values().map(boundary).collect());
+                let _ = reply.send(self.runs.live.values().map(boundary).collect());
             }
             Ask::HandOver { program, reply } => {
                 let _ = reply.send(self.hand_over(program));
@@ -125,14 +125,14 @@ impl Supervisor {
             Ask::Specs { reply } => {
                 let views = self.unit_views();
                 let app = |view: UnitView| {
-                    let app = self.world.unit(&view.name)?.spec.app.clone()?;
+                    let app = self.core.world.unit(&view.name)?.spec.app.clone()?;
                     Some((view, app))
                 };
                 let _ = reply.send(views.into_iter().filter_map(app).collect());
             }
             Ask::AgentIdle { run, idle } => {
-                if self.live.contains_key(&run) {
-                    self.agent_idle.insert(run, idle);
+                if self.runs.live.contains_key(&run) {
+                    self.agents.agent_idle.insert(run, idle);
                 }
             }
             Ask::WakeUnit { name, by, why } => self.wake_unit(name, by, why),
@@ -145,7 +145,7 @@ impl Supervisor {
             Ask::Guardian { reply } => {
                 let _ = reply.send(Caretaker {
                     guardian: self.guardian_pid(),
-                    went_back: self.guardian_info.went_back.clone(),
+                    went_back: self.guardian.guardian_info.went_back.clone(),
                 });
             }
         }
@@ -154,20 +154,20 @@ impl Supervisor {
     /// If the run is not live here, replies and returns false.
     fn add_waiter(&mut self, run: RunId, reply: oneshot::Sender<Cancelled>) -> bool {
         // A run that was requested in the same turn is only in `live`.
-        if self.world.record(run).is_none() && !self.live.contains_key(&run) {
+        if self.core.world.record(run).is_none() && !self.runs.live.contains_key(&run) {
             let _ = reply.send(match self.unsaved_end(run) {
                 Some(record) => Cancelled::Ended(record.result()),
                 None => Cancelled::NotLive,
             });
             return false;
         }
-        self.waiters.entry(run).or_default().push(reply);
+        self.waiting.waiters.entry(run).or_default().push(reply);
         true
     }
 
     /// Runs that ended while the registry could not be written: the registry does not know about them yet.
     fn unsaved_ends(&self) -> impl Iterator<Item = &RunRecord> {
-        self.unsaved.runs.iter().filter(|record| record.state == RunState::Exited)
+        self.store.unsaved.runs.iter().filter(|record| record.state == RunState::Exited)
     }
 
     fn unsaved_end(&self, run: RunId) -> Option<&RunRecord> {
@@ -186,7 +186,7 @@ impl Supervisor {
         }
         match self.new_run(spec, by) {
             Ok(run) => {
-                self.spawn_replies.insert(run, reply);
+                self.waiting.spawn_replies.insert(run, reply);
             }
             Err(message) => {
                 let _ = reply.send(Err(SpawnRefused::Registry { message }));
@@ -196,14 +196,14 @@ impl Supervisor {
 
     /// Requests a run from the core; it is spawned after the intent is on disk.
     pub(crate) fn new_run(&mut self, spec: Box<RunSpec>, by: Actor) -> Result<RunId, String> {
-        if let Some(message) = &self.registry_error {
+        if let Some(message) = &self.store.registry_error {
             // A run that cannot be recorded could be lost.
             return Err(message.clone());
         }
         let at_ms = ostler_os::wall_ms();
         let new = || ostler_os::random().map(|random| RunId::new(at_ms, random));
         let id = spec.run_id.map_or_else(new, Ok).map_err(|error| error.to_string())?;
-        if self.live.contains_key(&id) {
+        if self.runs.live.contains_key(&id) {
             return Err(format!("run {id} already exists"));
         }
         let RunParents { parent, client } = self.run_parents(&spec, &by)?;
@@ -218,13 +218,13 @@ impl Supervisor {
             boot_id: ostler_os::boot_id().to_owned(),
             process_unique: None,
             process_group_id: None,
-            cgroup: self.room.planned(&id.to_string()),
+            cgroup: self.platform.room.planned(&id.to_string()),
             reaper: None,
             state: RunState::Starting,
             created_at_ms: at_ms,
             updated_at_ms: at_ms,
             last_output_at_ms: None,
-            owner_instance_id: self.instance,
+            owner_instance_id: self.identity.instance,
             lease_expires_at_ms: None,
             termination: None,
             exit_code: None,
@@ -243,7 +243,7 @@ impl Supervisor {
             detach_allowed: spec.detach == Detach::Allow,
             started_mono_ms: None,
             output_bytes: 0,
-            enforced: self.room.planned_limits(&id.to_string(), spec.resources),
+            enforced: self.platform.room.planned_limits(&id.to_string(), spec.resources),
             out_of_memory: false,
             memory_kills: 0,
             escaped: Vec::new(),
@@ -263,7 +263,12 @@ impl Supervisor {
         let note = self.pane_note(&record);
         self.add_live(id, spec, note, is_passing);
         self.watch_client(id, watched.as_deref());
-        self.events.push_back(Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach })));
+        self.core.events.push_back(Event::SpawnAsked(Box::new(NewRun {
+            by,
+            record,
+            limits,
+            detach,
+        })));
         Ok(id)
     }
 
@@ -283,7 +288,7 @@ impl Supervisor {
             process: None,
             scope: None,
             watch: None,
-            output: Arc::new(OutputState::new(self.home.run_folder(run), screen)),
+            output: Arc::new(OutputState::new(self.identity.home.run_folder(run), screen)),
             input: Arc::new(Input::Closed),
             hands: Arc::default(),
             ends: Vec::new(),
@@ -296,6 +301,6 @@ impl Supervisor {
             client: None,
             token,
         };
-        self.live.insert(run, live);
+        self.runs.live.insert(run, live);
     }
 }

@@ -77,7 +77,7 @@ impl Sockets {
 impl Supervisor {
     /// The inherited control socket, or a new one. Clients that connect while no supervisor runs wait for the next one.
     pub fn open_door(&mut self) -> io::Result<Listening> {
-        let path = self.home.socket().to_owned();
+        let path = self.identity.home.socket().to_owned();
         let door = self.take_up_socket(&path, DOOR, DOOR_FILE)?;
         let listening = self.keep_socket(door, DOOR, DOOR_FILE)?;
         self.link_socket();
@@ -86,7 +86,7 @@ impl Supervisor {
 
     /// The same for the app socket.
     pub fn open_app_door(&mut self) -> io::Result<Listening> {
-        let path = self.apps.socket();
+        let path = self.faces.apps.socket();
         if let Some(folder) = path.parent() {
             make_private_folder(folder)?;
         }
@@ -95,8 +95,8 @@ impl Supervisor {
     }
 
     fn take_up_socket(&mut self, path: &Path, name: &str, file_name: &str) -> io::Result<Door> {
-        let listener = self.guardian_link.inheritance.take(name);
-        let file = self.guardian_link.inheritance.take(file_name);
+        let listener = self.guardian.guardian_link.inheritance.take(name);
+        let file = self.guardian.guardian_link.inheritance.take(file_name);
         let file = match file {
             Some(file) => Some(SocketFile::held(path, file)),
             // A supervisor of an earlier release did not store the file.
@@ -119,8 +119,14 @@ impl Supervisor {
         self.hand_socket(&door, name, file_name)?;
         let (sender, next) = mpsc::unbounded_channel();
         let file = door.file;
-        self.sockets.kept.push(Kept { name, file_name, file, next: sender, description: None });
-        self.sockets.due = ostler_os::mono_ms() + LOOK_EVERY_MS;
+        self.faces.sockets.kept.push(Kept {
+            name,
+            file_name,
+            file,
+            next: sender,
+            description: None,
+        });
+        self.faces.sockets.due = ostler_os::mono_ms() + LOOK_EVERY_MS;
         Ok(Listening { first: door.listener, next })
     }
 
@@ -131,61 +137,61 @@ impl Supervisor {
         name: &'static str,
         file_name: &'static str,
     ) -> io::Result<()> {
-        self.guardian_link.keep_instead(name, door.listener.try_clone()?);
-        self.guardian_link.keep_instead(file_name, door.file.clone());
+        self.guardian.guardian_link.keep_instead(name, door.listener.try_clone()?);
+        self.guardian.guardian_link.keep_instead(file_name, door.file.clone());
         Ok(())
     }
 
     /// Clients that know only the home find the socket through a link in it.
     fn link_socket(&mut self) {
-        self.sockets.link = None;
-        let Some(way) = self.home.way_to_socket() else { return };
+        self.faces.sockets.link = None;
+        let Some(way) = self.identity.home.way_to_socket() else { return };
         if ostler_os::clear_socket(&way).is_ok()
-            && std::os::unix::fs::symlink(self.home.socket(), &way).is_ok()
+            && std::os::unix::fs::symlink(self.identity.home.socket(), &way).is_ok()
         {
-            self.sockets.link = SocketFile::at(&way).ok();
+            self.faces.sockets.link = SocketFile::at(&way).ok();
         }
     }
 
     pub(crate) fn maintain_sockets(&mut self) {
         let now_ms = ostler_os::mono_ms();
-        if now_ms.saturating_add(EARLY_MS) < self.sockets.due {
+        if now_ms.saturating_add(EARLY_MS) < self.faces.sockets.due {
             return;
         }
-        self.sockets.due = now_ms + LOOK_EVERY_MS;
-        if !self.lock.is_in_place(&self.home.lock()) {
+        self.faces.sockets.due = now_ms + LOOK_EVERY_MS;
+        if !self.identity.lock.is_in_place(&self.identity.home.lock()) {
             // The home was removed. A supervisor of a new home at the same path does not know our runs and would start
             // the units a second time. The files at our paths now are not ours.
-            if !self.stopping {
+            if !self.life.stopping {
                 self.entry(
                     What::HomeLost,
                     "the home was removed or replaced; ending all runs",
-                    json!({ "home": self.home.path() }),
+                    json!({ "home": self.identity.home.path() }),
                 );
                 self.begin_stop(Actor::Supervisor);
             }
             return;
         }
-        for at in 0..self.sockets.kept.len() {
-            if !self.sockets.kept[at].file.is_in_place() {
+        for at in 0..self.faces.sockets.kept.len() {
+            if !self.faces.sockets.kept[at].file.is_in_place() {
                 self.listen_again(at);
             }
         }
-        if self.sockets.link.as_ref().is_some_and(|link| !link.is_in_place()) {
+        if self.faces.sockets.link.as_ref().is_some_and(|link| !link.is_in_place()) {
             self.link_socket();
         }
         self.maintain_notify_sockets();
     }
 
     fn listen_again(&mut self, at: usize) {
-        let Kept { name, file_name, ref file, .. } = self.sockets.kept[at];
+        let Kept { name, file_name, ref file, .. } = self.faces.sockets.kept[at];
         let path = file.path().to_owned();
         let opened = self.open_again(&path, name);
         let outcome = opened.and_then(|door| {
             self.hand_socket(&door, name, file_name)?;
             Ok(door)
         });
-        let kept = &mut self.sockets.kept[at];
+        let kept = &mut self.faces.sockets.kept[at];
         let why = match outcome {
             Ok(door) => {
                 let _ = kept.next.send(door.listener);
@@ -203,7 +209,7 @@ impl Supervisor {
                 description
             }
         };
-        let place = self.sockets.kept[at].file.path().display().to_string();
+        let place = self.faces.sockets.kept[at].file.path().display().to_string();
         self.entry(What::SocketLost, &why, json!({ "socket": path, "now": place }));
     }
 
@@ -219,19 +225,22 @@ impl Supervisor {
             Err(error) => error,
         };
         let is_control = name == DOOR;
-        let beside =
-            if is_control { self.home.socket_in_home() } else { self.home.app_socket_in_home() };
+        let beside = if is_control {
+            self.identity.home.socket_in_home()
+        } else {
+            self.identity.home.app_socket_in_home()
+        };
         if beside == path {
             return Err(error);
         }
-        if is_control && let Some(link) = self.sockets.link.take() {
+        if is_control && let Some(link) = self.faces.sockets.link.take() {
             link.remove();
         }
         let door = there(&beside)?;
         if is_control {
-            self.home.use_socket_in_home();
+            self.identity.home.use_socket_in_home();
         } else {
-            self.apps.move_socket(beside);
+            self.faces.apps.move_socket(beside);
         }
         Ok(door)
     }
@@ -239,6 +248,7 @@ impl Supervisor {
     /// Programs that report by the socket's path need its file.
     fn maintain_notify_sockets(&mut self) {
         let gone: Vec<(RunId, PathBuf)> = self
+            .faces
             .sockets
             .words
             .iter()
@@ -246,19 +256,19 @@ impl Supervisor {
             .map(|(run, file)| (*run, file.path().to_owned()))
             .collect();
         for (run, path) in gone {
-            let Some(report) = self.apps.get(run) else { continue };
+            let Some(report) = self.faces.apps.get(run) else { continue };
             // A failure is retried at the next check.
             let Ok((word, file)) = crate::apps::dispatch::listen(&path) else { continue };
-            if self.guardian_link.words.contains_key(&run)
+            if self.guardian.guardian_link.words.contains_key(&run)
                 && let Ok(held) = word.try_clone()
             {
                 let held = OwnedFd::from(held);
-                self.guardian_link.fd_store.let_go(&End::Word.name(run));
-                self.guardian_link.fd_store.keep(&End::Word.name(run), &held);
-                self.guardian_link.words.insert(run, held);
+                self.guardian.guardian_link.fd_store.let_go(&End::Word.name(run));
+                self.guardian.guardian_link.fd_store.keep(&End::Word.name(run), &held);
+                self.guardian.guardian_link.words.insert(run, held);
             }
-            if self.prober.order(Order::Receive { run, word, report }).is_ok() {
-                self.sockets.add_word(run, file);
+            if self.threads.prober.order(Order::Receive { run, word, report }).is_ok() {
+                self.faces.sockets.add_word(run, file);
             }
         }
     }

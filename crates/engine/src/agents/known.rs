@@ -42,7 +42,7 @@ pub struct NotOfRun;
 impl Supervisor {
     /// From now on, the run's screen is judged, if it has one.
     pub(crate) fn watch_screen(&mut self, run: RunId) {
-        let Some(live) = self.live.get(&run) else { return };
+        let Some(live) = self.runs.live.get(&run) else { return };
         if live.output.draw_signal().is_none() {
             return;
         }
@@ -65,25 +65,25 @@ impl Supervisor {
             tree: None,
             last: None,
         };
-        self.screens.add(run, watched);
+        self.agents.screens.add(run, watched);
     }
 
     pub(crate) fn unwatch_screen(&self, run: RunId) {
-        self.screens.order(Order::Remove(run));
+        self.agents.screens.order(Order::Remove(run));
     }
 
     /// Called when the declarations of agents may have changed.
     pub(crate) fn name_agents(&self) {
-        for live in self.live.values().filter(|live| live.output.draw_signal().is_some()) {
+        for live in self.runs.live.values().filter(|live| live.output.draw_signal().is_some()) {
             let (agent, argv) = self.named(live.run);
-            self.screens.order(Order::Name { run: live.run, agent, argv });
+            self.agents.screens.order(Order::Name { run: live.run, agent, argv });
         }
     }
 
     /// The declared agent of the run, and its command.
     fn named(&self, run: RunId) -> (Option<String>, Vec<String>) {
-        let record = self.world.record(run);
-        let unit = record.and_then(|record| self.world.unit(record.unit.as_deref()?));
+        let record = self.core.world.record(run);
+        let unit = record.and_then(|record| self.core.world.unit(record.unit.as_deref()?));
         match (unit, record) {
             (Some(unit), _) => (unit.spec.agent.clone(), unit.spec.argv.clone()),
             (None, Some(record)) => {
@@ -98,9 +98,9 @@ impl Supervisor {
         if !matches!(view.state, UnitState::Backoff | UnitState::Error) || view.run_id.is_some() {
             return None;
         }
-        let spec = &self.world.unit(&view.name)?.spec;
+        let spec = &self.core.world.unit(&view.name)?.spec;
         matches!(spec.backend, Backend::Pty | Backend::Tmux).then_some(())?;
-        let profile = self.screens.profile(spec.agent.as_deref(), &spec.argv)?;
+        let profile = self.agents.screens.profile(spec.agent.as_deref(), &spec.argv)?;
         let ended = view.ends.last().map(|end| end.at_ms);
         let dead_since_ms = Some(ended.unwrap_or(view.since_ms));
         let evidence = "its process has exited".to_owned();
@@ -110,19 +110,19 @@ impl Supervisor {
 
     /// Handles the judgements since the last turn.
     pub(crate) fn take_screen_news(&mut self) {
-        while let Ok(news) = self.screens.news.try_recv() {
+        while let Ok(news) = self.agents.screens.news.try_recv() {
             let rests = news.judged.as_ref().is_some_and(|j| j.state == AgentState::Idle);
             self.screen_says(news.run, news.judged.as_ref().map(|judged| judged.state));
             let event =
                 AgentEvent::Judged { judged: news.judged, changed_mono_ms: news.changed_mono_ms };
-            self.events.push_back(Event::Agent { run: news.run, event });
+            self.core.events.push_back(Event::Agent { run: news.run, event });
             if rests {
                 self.deliver_nudges(news.run);
             }
             if let Some(reply) = news.reply {
                 // Reply after the judgement took effect.
                 self.turn();
-                let _ = reply.send(self.world.agent(news.run));
+                let _ = reply.send(self.core.world.agent(news.run));
             }
         }
     }
@@ -140,27 +140,29 @@ impl Supervisor {
             ) => AgentIdle::No,
             Some(AgentState::Unknown) => AgentIdle::Unknown,
         };
-        if self.live.contains_key(&run) {
-            self.agent_idle.insert(run, idle);
+        if self.runs.live.contains_key(&run) {
+            self.agents.agent_idle.insert(run, idle);
         }
     }
 
     /// Since when the agent is idle: as before, or from now on.
     fn idle_since(&self, run: RunId) -> u64 {
-        let view = self.world.agent(run).view.filter(|view| view.state == AgentState::Idle);
+        let view = self.core.world.agent(run).view.filter(|view| view.state == AgentState::Idle);
         view.map_or_else(ostler_os::wall_ms, |view| view.since_ms)
     }
 
     /// Types queued nudges when the agent becomes idle, in a separate process like any other nudge.
     fn deliver_nudges(&mut self, run: RunId) {
-        let under_way = self.delivering.get(&run);
-        if under_way.is_some_and(|delivery| self.live.contains_key(delivery)) {
+        let under_way = self.agents.delivering.get(&run);
+        if under_way.is_some_and(|delivery| self.runs.live.contains_key(delivery)) {
             return;
         }
-        let unit = self.world.record(run).and_then(|record| record.unit.clone());
+        let unit = self.core.world.record(run).and_then(|record| record.unit.clone());
         let Some(unit) = unit else { return };
-        let waits = self.registry.queued_nudges(self.instance, &unit, ostler_os::wall_ms());
-        let Some(record) = self.world.unit(&unit).filter(|_| waits.is_ok_and(|count| count > 0))
+        let waits =
+            self.store.registry.queued_nudges(self.identity.instance, &unit, ostler_os::wall_ms());
+        let Some(record) =
+            self.core.world.unit(&unit).filter(|_| waits.is_ok_and(|count| count > 0))
         else {
             return;
         };
@@ -168,7 +170,7 @@ impl Supervisor {
         let mut spec = crate::units::run_spec(&record.spec);
         let words = [program.into_os_string(), "nudge".into(), "--deliver".into(), unit.into()];
         spec.argv = words.into_iter().map(|word| OsText(word.into_vec())).collect();
-        let home = format!("OSTLER_HOME={}", self.home.path().display());
+        let home = format!("OSTLER_HOME={}", self.identity.home.path().display());
         spec.env.push(OsText(home.into_bytes()));
         spec.backend = Backend::Pipe;
         spec.session_id = NUDGES_SESSION.to_owned();
@@ -178,19 +180,22 @@ impl Supervisor {
         spec.limits = Limits { timeout_ms: Some(DELIVERY_MS), ..Limits::default() };
         spec.resources = Resources::default();
         let Ok(delivery) = self.new_run(Box::new(spec), Actor::Supervisor) else { return };
-        self.delivering.retain(|_, delivery| self.live.contains_key(delivery));
-        self.delivering.insert(run, delivery);
+        self.agents.delivering.retain(|_, delivery| self.runs.live.contains_key(delivery));
+        self.agents.delivering.insert(run, delivery);
     }
 
     pub(crate) fn take_agent(&mut self, ask: AgentAsk) {
         match ask {
             AgentAsk::Known { run, fresh, reply } => {
-                let is_drawn =
-                    self.live.get(&run).is_some_and(|live| live.output.draw_signal().is_some());
+                let is_drawn = self
+                    .runs
+                    .live
+                    .get(&run)
+                    .is_some_and(|live| live.output.draw_signal().is_some());
                 if fresh && is_drawn {
-                    self.screens.order(Order::Look(run, reply));
+                    self.agents.screens.order(Order::Look(run, reply));
                 } else {
-                    let _ = reply.send(self.world.agent(run));
+                    let _ = reply.send(self.core.world.agent(run));
                 }
             }
             AgentAsk::Report { run, pid, report, reply } => {
@@ -201,7 +206,7 @@ impl Supervisor {
                             let _ = self.learn_session(of, Some(session));
                         }
                         let event = AgentEvent::Reported(bounded(report));
-                        self.events.push_back(Event::Agent { run, event });
+                        self.core.events.push_back(Event::Agent { run, event });
                         self.turn();
                         Ok(())
                     }

@@ -51,11 +51,11 @@ impl Supervisor {
             return Err(SessionRefused::BadId(bad.clone()));
         }
         let (unit, run) = self.session_of(&of)?;
-        let Some(record) = self.world.unit(&unit) else {
+        let Some(record) = self.core.world.unit(&unit) else {
             return Err(SessionRefused::NoSuch(of));
         };
         let program = AgentSession::program_of(&record.spec.argv).to_owned();
-        let known = self.sessions.get(&unit).map(|known| (&known.id, &known.program));
+        let known = self.agents.sessions.get(&unit).map(|known| (&known.id, &known.program));
         if known == session.as_ref().map(|id| (id, &program)) {
             return Ok(());
         }
@@ -75,27 +75,27 @@ impl Supervisor {
         unit: &str,
         session: Option<AgentSession>,
     ) -> Result<(), ostler_registry::RegistryError> {
-        self.registry.keep_session(self.instance, unit, session.as_ref())?;
+        self.store.registry.keep_session(self.identity.instance, unit, session.as_ref())?;
         match session {
-            Some(session) => self.sessions.insert(unit.to_owned(), session),
-            None => self.sessions.remove(unit),
+            Some(session) => self.agents.sessions.insert(unit.to_owned(), session),
+            None => self.agents.sessions.remove(unit),
         };
         Ok(())
     }
 
     /// The unit that is meant, and the run whose session it is.
     fn session_of(&self, of: &str) -> Result<(String, Option<RunId>), SessionRefused> {
-        if self.world.unit(of).is_some() {
-            return Ok((of.to_owned(), self.world.unit_run(of)));
+        if self.core.world.unit(of).is_some() {
+            return Ok((of.to_owned(), self.core.world.unit_run(of)));
         }
         let no_such = || SessionRefused::NoSuch(of.to_owned());
         let run: RunId = of.parse().map_err(|_| no_such())?;
-        let stored = || self.registry.run(run).ok().flatten();
+        let stored = || self.store.registry.run(run).ok().flatten();
         let record: RunRecord =
-            self.world.record(run).cloned().or_else(stored).ok_or_else(no_such)?;
+            self.core.world.record(run).cloned().or_else(stored).ok_or_else(no_such)?;
         let unit = record.unit.ok_or_else(no_such)?;
-        let last = self.world.unit_run(&unit).or_else(|| {
-            let runs = self.registry.runs_of(&unit, 1).unwrap_or_default();
+        let last = self.core.world.unit_run(&unit).or_else(|| {
+            let runs = self.store.registry.runs_of(&unit, 1).unwrap_or_default();
             runs.first().map(|record| record.run_id)
         });
         match last {
@@ -106,11 +106,11 @@ impl Supervisor {
 
     /// The command with which this run of the unit is started.
     pub(crate) fn resumption(&self, unit: &str, run: RunId) -> Resumption<'_> {
-        let Some(record) = self.world.unit(unit) else { return Resumption::Command };
+        let Some(record) = self.core.world.unit(unit) else { return Resumption::Command };
         let Some(resume) = &record.spec.resume else { return Resumption::Command };
         let is_named = resume.iter().any(|word| word.contains(AgentSession::PLACEHOLDER));
         let program = AgentSession::program_of(&record.spec.argv);
-        let session = self.sessions.get(unit).filter(|session| session.program == program);
+        let session = self.agents.sessions.get(unit).filter(|session| session.program == program);
         match (is_named, session) {
             (true, Some(session)) => {
                 let put = |word: &String| word.replace(AgentSession::PLACEHOLDER, &session.id);
@@ -148,7 +148,7 @@ impl Supervisor {
     pub(crate) fn forget_foreign_sessions(&mut self, declared: &[Declared]) {
         for Declared { spec, .. } in declared {
             let program = AgentSession::program_of(&spec.argv);
-            let known = self.sessions.get(&spec.name);
+            let known = self.agents.sessions.get(&spec.name);
             let Some(known) = known.filter(|known| known.program != program) else { continue };
             let why = format!("its program changed: now {program}, before {}", known.program);
             // If this fails, the session is not used either, because the program differs.
@@ -161,10 +161,11 @@ impl Supervisor {
     pub(crate) fn forget_old_sessions(&mut self) {
         let before_ms = ostler_os::wall_ms().saturating_sub(KEPT_MS);
         let is_old = |session: &AgentSession| session.learned_at_ms < before_ms;
-        if self.sessions.values().any(is_old)
-            && self.registry.forget_sessions(self.instance, before_ms).is_ok()
+        if self.agents.sessions.values().any(is_old)
+            && self.store.registry.forget_sessions(self.identity.instance, before_ms).is_ok()
         {
-            self.sessions = self.registry.sessions(self.instance).unwrap_or_default();
+            self.agents.sessions =
+                self.store.registry.sessions(self.identity.instance).unwrap_or_default();
         }
     }
 }

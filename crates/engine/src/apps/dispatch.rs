@@ -29,14 +29,14 @@ impl Supervisor {
         let mut say =
             |name: &str, value: &str| ways.push(OsText::from(&*format!("{name}={value}")));
         if let Some(app) = &spec.app {
-            let socket = self.apps.socket();
+            let socket = self.faces.apps.socket();
             let socket = socket.to_string_lossy();
             for name in ["OPENCLAWOS_SOCKET", "OPENCLAWOS_KERNEL_SOCKET", "OPENCLAW_KERNEL_SOCKET"]
             {
                 say(name, &socket);
             }
             say("OPENCLAWOS_APP_ID", &app.id);
-            say("OPENCLAWOS_LAUNCH_SECRET", &self.apps.proof().launch_secret(run));
+            say("OPENCLAWOS_LAUNCH_SECRET", &self.faces.apps.proof().launch_secret(run));
             if let Some(heartbeat) = &spec.heartbeat {
                 say("OSTLER_HEARTBEAT_MS", &heartbeat.interval_ms.to_string());
             }
@@ -47,10 +47,10 @@ impl Supervisor {
         let is_home = |text: &OsText| text.0.starts_with(format!("{HOME_VARIABLE}=").as_bytes());
         let is_said = spec.env.contains_key(HOME_VARIABLE) || spec.inherited.iter().any(is_home);
         if spec.container.is_none() && !is_said {
-            say(HOME_VARIABLE, &self.home.path().to_string_lossy());
+            say(HOME_VARIABLE, &self.identity.home.path().to_string_lossy());
         }
         if says_itself(spec) {
-            say("NOTIFY_SOCKET", &self.home.word_of(&spec.name).to_string_lossy());
+            say("NOTIFY_SOCKET", &self.identity.home.word_of(&spec.name).to_string_lossy());
             if let Some(heartbeat) = &spec.heartbeat {
                 say("WATCHDOG_USEC", &heartbeat.timeout_ms.saturating_mul(1_000).to_string());
             }
@@ -65,10 +65,12 @@ impl Supervisor {
         unit: &str,
         run: RunId,
     ) -> io::Result<Option<Arc<AppReport>>> {
-        if let Some(known) = self.apps.get(run) {
+        if let Some(known) = self.faces.apps.get(run) {
             return Ok(Some(known));
         }
-        let Some(spec) = self.world.unit(unit).map(|record| &record.spec) else { return Ok(None) };
+        let Some(spec) = self.core.world.unit(unit).map(|record| &record.spec) else {
+            return Ok(None);
+        };
         let says = says_itself(spec);
         if spec.app.is_none() && !says {
             return Ok(None);
@@ -77,9 +79,9 @@ impl Supervisor {
         let report = Arc::new(AppReport::new(run, unit.to_owned(), id, spec.heartbeat));
         if says {
             let word = self.word_of(unit, run)?;
-            self.prober.order(Order::Receive { run, word, report: Arc::clone(&report) })?;
+            self.threads.prober.order(Order::Receive { run, word, report: Arc::clone(&report) })?;
         }
-        self.apps.add(Arc::clone(&report));
+        self.faces.apps.add(Arc::clone(&report));
         Ok(Some(report))
     }
 
@@ -87,31 +89,31 @@ impl Supervisor {
     /// ready. After that it would fill up while no supervisor reads, and block a unit that sends a heartbeat every
     /// second.
     fn word_of(&mut self, unit: &str, run: RunId) -> io::Result<UnixDatagram> {
-        let path = self.home.word_of(unit);
-        if let Some(held) = self.guardian_link.words.get(&run)
+        let path = self.identity.home.word_of(unit);
+        if let Some(held) = self.guardian.guardian_link.words.get(&run)
             && let Ok(file) = ostler_os::SocketFile::at(&path)
         {
             let word = held.try_clone().map(UnixDatagram::from)?;
-            self.sockets.add_word(run, file);
+            self.faces.sockets.add_word(run, file);
             return Ok(word);
         }
         let (word, file) = listen(&path)?;
-        self.sockets.add_word(run, file);
-        if !self.world.is_unit_there(unit)
+        self.faces.sockets.add_word(run, file);
+        if !self.core.world.is_unit_there(unit)
             && let Ok(held) = word.try_clone()
         {
             let held = OwnedFd::from(held);
-            self.guardian_link.fd_store.keep(&End::Word.name(run), &held);
-            self.guardian_link.words.insert(run, held);
+            self.guardian.guardian_link.fd_store.keep(&End::Word.name(run), &held);
+            self.guardian.guardian_link.words.insert(run, held);
         }
         Ok(word)
     }
 
     /// The caller must be a process of the app's run, or know its launch secret.
     pub(crate) fn register(&mut self, claim: &Claim) -> Result<Arc<AppReport>, Refused> {
-        let running = self.apps.of_app(&claim.app);
+        let running = self.faces.apps.of_app(&claim.app);
         let has_secret = |report: &&Arc<AppReport>| {
-            let proof = self.apps.proof();
+            let proof = self.faces.apps.proof();
             claim.secret.as_ref().is_some_and(|secret| proof.is_launch_secret(report.run, secret))
         };
         let own = self.run_of_pid(claim.pid);
@@ -121,7 +123,7 @@ impl Supervisor {
             return Ok(Arc::clone(found));
         }
         let mut notes = Vec::new();
-        let unit_of = |run| self.world.record(run).and_then(|record| record.unit.clone());
+        let unit_of = |run| self.core.world.record(run).and_then(|record| record.unit.clone());
         if let Some((run, unit)) = own.and_then(|run| Some((run, unit_of(run)?))) {
             let why = format!("it claimed to be {:?}, which is another app", claim.app);
             notes.push((unit, run, why));
@@ -147,10 +149,10 @@ impl Supervisor {
             let boundary = live.scope.as_ref().and_then(ostler_os::Scope::boundary);
             boundary.is_some_and(|boundary| relations.is_in(&boundary))
         };
-        let runs = || self.live.values();
+        let runs = || self.runs.live.values();
         // A cgroup is usually named after its run. A run that was split off another run keeps that run's cgroup.
         let inside = named.and_then(|run: RunId| {
-            self.live.get(&run).filter(is_inside).or_else(|| runs().find(is_inside))
+            self.runs.live.get(&run).filter(is_inside).or_else(|| runs().find(is_inside))
         });
         let is_in_pane = |live: &&LiveRun| {
             let pane_program = live.scope.as_ref().and_then(ostler_os::Scope::pane_program);
@@ -173,7 +175,8 @@ impl Supervisor {
             && *what != What::AppRegistered
         {
             let now_ms = ostler_os::mono_ms();
-            let (at_ms, more) = self.noted.entry((name.clone(), what.as_str())).or_default();
+            let (at_ms, more) =
+                self.schedule.noted.entry((name.clone(), what.as_str())).or_default();
             if *at_ms > 0 && now_ms.saturating_sub(*at_ms) < NOTED_EVERY_MS {
                 *more += 1;
                 return;
@@ -184,15 +187,15 @@ impl Supervisor {
                 let _ = write!(why, "; {more} more times since the last entry");
             }
         }
-        self.events.push_back(Event::Unit { name, event });
+        self.core.events.push_back(Event::Unit { name, event });
     }
 
     /// Asks a listening app to shut down, over its socket. Returns whether it was asked.
     pub(crate) fn ask_app_to_end(&mut self, run: RunId) -> bool {
-        let Some(report) = self.apps.get(run).filter(|report| report.app.is_some()) else {
+        let Some(report) = self.faces.apps.get(run).filter(|report| report.app.is_some()) else {
             return false;
         };
-        let timeout_ms = self.world.record(run).map_or(0, |record| record.grace_ms);
+        let timeout_ms = self.core.world.record(run).map_or(0, |record| record.grace_ms);
         let reason = "stop requested".to_owned();
         let is_reported = report.notify(AppNotice::Shutdown { timeout_ms, reason });
         if is_reported {
@@ -204,8 +207,8 @@ impl Supervisor {
 
     /// Sends a changed configuration to a running app.
     pub(crate) fn notify_config(&self, unit: &str, app: &AppSpec) {
-        let run = self.world.unit_run(unit);
-        if let Some(report) = run.and_then(|run| self.apps.get(run)) {
+        let run = self.core.world.unit_run(unit);
+        if let Some(report) = run.and_then(|run| self.faces.apps.get(run)) {
             let (config, version) = (app.config.clone(), config_version(&app.config));
             report.notify(AppNotice::Config { config, version });
         }

@@ -67,7 +67,7 @@ impl Supervisor {
             resources: unit.resources,
             stop_signal: unit.stop.signal,
             grace_ms: unit.stop.grace_ms,
-            home: self.instance.to_string(),
+            home: self.identity.instance.to_string(),
             unit: unit.name.clone(),
             run: run.to_string(),
             digest: digest.to_owned(),
@@ -92,7 +92,7 @@ impl Supervisor {
 
     /// Where a container's shim keeps what outlives it.
     fn notes_of(&self, unit: &str) -> PathBuf {
-        let folder = self.home.path().join("containers");
+        let folder = self.identity.home.path().join("containers");
         let _ = std::fs::create_dir_all(&folder);
         folder.join(unit.replace('/', "_"))
     }
@@ -141,7 +141,7 @@ impl Supervisor {
     /// the list of agents runs on.
     pub(crate) fn sweep_container(&mut self, unit: &str) {
         let Some(made) = self.made_of(unit) else { return };
-        if self.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
+        if self.life.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
             return;
         }
         if made.is_left {
@@ -159,7 +159,7 @@ impl Supervisor {
 
     /// Every container that may be there.
     pub(crate) fn all_made(&self) -> Vec<ContainerMade> {
-        let folder = self.home.path().join("containers");
+        let folder = self.identity.home.path().join("containers");
         let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
         let made = entries.flatten().filter_map(|entry| {
             entry.file_name().to_str()?.strip_suffix(".made")?;
@@ -175,7 +175,7 @@ impl Supervisor {
     }
 
     pub(crate) fn is_to_run(&self, unit: &str) -> bool {
-        let views = self.world.unit_views(now());
+        let views = self.core.world.unit_views(now());
         views.into_iter().find(|view| view.name == unit).is_some_and(|view| match view.state {
             UnitState::Waiting
             | UnitState::Starting
@@ -196,7 +196,7 @@ impl Supervisor {
         let is_sweep = |record: &&RunRecord| {
             record.unit.is_none() && record.scope_key.as_deref() == Some(&*key)
         };
-        self.world.records().find(is_sweep).map(|record| record.run_id)
+        self.core.world.records().find(is_sweep).map(|record| record.run_id)
     }
 
     /// A shim that begins sees for itself to what its predecessors left.
@@ -206,7 +206,7 @@ impl Supervisor {
                 self.leave_container(unit);
             }
             let why = "its unit is started again";
-            self.events.push_back(Event::CancelAsked {
+            self.core.events.push_back(Event::CancelAsked {
                 run,
                 by: Actor::Supervisor,
                 why,
@@ -219,7 +219,7 @@ impl Supervisor {
     pub(crate) fn sweep_containers(&mut self, gone: &[String]) {
         for made in self.all_made() {
             let unit = made.order.unit.clone();
-            if self.world.unit_run(&unit).is_some() || self.sweep_of(&unit).is_some() {
+            if self.core.world.unit_run(&unit).is_some() || self.sweep_of(&unit).is_some() {
                 continue;
             }
             if gone.contains(&unit) {

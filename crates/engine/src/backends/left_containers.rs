@@ -43,14 +43,17 @@ impl Supervisor {
             named.contains(&order.unit) || (down.is_some() && order.file.as_deref() == down)
         };
         let meant = left.filter(|made| is_meant(&made.order));
-        meant.map(|made| made.order.unit).filter(|unit| self.world.unit(unit).is_none()).collect()
+        meant
+            .map(|made| made.order.unit)
+            .filter(|unit| self.core.world.unit(unit).is_none())
+            .collect()
     }
 
     pub(crate) fn end_left(&mut self, unit: &str, by: &Actor) {
         let _ = std::fs::remove_file(self.note_of(unit, ContainerOrder::LEAVE));
         if let Some(run) = self.sweep_of(unit) {
             let why = "its container left the list of agents, and its file is taken down";
-            self.events.push_back(Event::CancelAsked { run, by: by.clone(), why, said: None });
+            self.core.events.push_back(Event::CancelAsked { run, by: by.clone(), why, said: None });
         } else if let Some(env) = self.made_of(unit).and_then(way_to) {
             self.sweep_after(unit, env);
         }
@@ -58,13 +61,13 @@ impl Supervisor {
 
     /// The run that stands for the container of a unit that left the list.
     pub(crate) fn is_left_watched(&self, unit: &str) -> bool {
-        let run = self.sweep_of(unit).and_then(|run| self.world.record(run));
+        let run = self.sweep_of(unit).and_then(|run| self.core.world.record(run));
         run.is_some_and(|run| run.session_id == RunSpec::LEFT_SESSION)
     }
 
     /// The end of a run that stood for a container.
     pub(crate) fn close_left(&mut self, record: &RunRecord) {
-        if record.session_id != RunSpec::LEFT_SESSION || self.stopping {
+        if record.session_id != RunSpec::LEFT_SESSION || self.life.stopping {
             return;
         }
         let Some(unit) = unit_of(record).map(str::to_owned) else { return };
@@ -87,7 +90,7 @@ impl Supervisor {
 
     /// A container is no process of its shim's: while the note says that there may be one, not all of the run is gone.
     pub(crate) fn may_have_container(&self, run: RunId) -> bool {
-        let Some(record) = self.world.record(run) else { return false };
+        let Some(record) = self.core.world.record(run) else { return false };
         let unit = match (&record.unit, record.backend_id) {
             (Some(unit), Backend::Container) => Some(unit.as_str()),
             _ if record.session_id == RunSpec::LEFT_SESSION => unit_of(record),

@@ -44,7 +44,7 @@ impl RunBackend for TmuxBackend {
     }
 
     fn shown_pid(&self, supervisor: &Supervisor, record: &RunRecord) -> Option<i32> {
-        let note = supervisor.live.get(&record.run_id)?.scope.as_ref()?.pane_slot()?;
+        let note = supervisor.runs.live.get(&record.run_id)?.scope.as_ref()?.pane_slot()?;
         ostler_os::PaneNote::read(note).map(|pane_program| pane_program.pid)
     }
 
@@ -63,7 +63,7 @@ impl Supervisor {
             cwd: unit.cwd.clone(),
             stop_signal: unit.stop.signal,
             grace_ms: unit.stop.grace_ms,
-            home: self.instance.to_string(),
+            home: self.identity.instance.to_string(),
             unit: unit.name.clone(),
             run: run.to_string(),
             notes: self.pane_notes(&unit.name, "").display().to_string(),
@@ -87,7 +87,7 @@ impl Supervisor {
     /// A folder in which a server of the program's own has its place; it ends with the run. Where it cannot be made, the
     /// program's tmux fails, which is better than a session that nobody owns.
     fn make_sockets(&self, unit: &str) -> String {
-        let place = self.home.sockets_of(unit);
+        let place = self.identity.home.sockets_of(unit);
         let above = place.parent().map(make_private_folder);
         if above.is_none_or(|above| above.is_ok()) {
             let _ = make_private_folder(&place);
@@ -97,17 +97,19 @@ impl Supervisor {
 
     /// A server of tmux or podman is never started, nor asked, where somebody else could answer in its place.
     pub(crate) fn secure_sockets_of(&self, unit: &str) -> std::io::Result<()> {
-        let Some(spec) = self.world.unit(unit).map(|record| &record.spec) else { return Ok(()) };
+        let Some(spec) = self.core.world.unit(unit).map(|record| &record.spec) else {
+            return Ok(());
+        };
         if spec.tmux.is_none() && spec.part.is_none() {
             return Ok(());
         }
-        self.home.secure_folder_of(&self.home.tmux_socket())?;
-        self.home.secure_folder_of(&self.home.podman_socket())
+        self.identity.home.secure_folder_of(&self.identity.home.tmux_socket())?;
+        self.identity.home.secure_folder_of(&self.identity.home.podman_socket())
     }
 
     /// Where a session's shim keeps what others have to know.
     fn pane_notes(&self, unit: &str, end: &str) -> PathBuf {
-        let folder = self.home.path().join(TmuxOrder::FOLDER);
+        let folder = self.identity.home.path().join(TmuxOrder::FOLDER);
         let _ = std::fs::create_dir_all(&folder);
         folder.join(format!("{}{end}", TmuxOrder::note_name(unit)))
     }
@@ -126,7 +128,7 @@ impl Supervisor {
             self.run_entry(record.run_id, what, &end.why, json!({ "unit": record.unit }));
         }
         let _ = std::fs::remove_file(note);
-        let _ = std::fs::remove_dir_all(self.home.sockets_of(&unit));
+        let _ = std::fs::remove_dir_all(self.identity.home.sockets_of(&unit));
         self.sweep_session(&unit);
     }
 
@@ -138,7 +140,7 @@ impl Supervisor {
             let _ = std::fs::remove_file(self.pane_notes(unit, ".pane"));
             return;
         }
-        if self.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
+        if self.life.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
             return;
         }
         let order = TmuxOrder {
@@ -172,7 +174,8 @@ impl Supervisor {
 
     /// What shims left behind while there was no supervisor, or when one went with them.
     pub(crate) fn sweep_sessions(&mut self) {
-        let Ok(entries) = std::fs::read_dir(self.home.path().join(TmuxOrder::FOLDER)) else {
+        let Ok(entries) = std::fs::read_dir(self.identity.home.path().join(TmuxOrder::FOLDER))
+        else {
             return;
         };
         let units = entries.flatten().filter_map(|entry| {
@@ -180,7 +183,7 @@ impl Supervisor {
             self.pane_left(name.to_str()?.strip_suffix(".pane")?).map(|pane_slot| pane_slot.unit)
         });
         for unit in units.collect::<Vec<_>>() {
-            if self.world.unit_run(&unit).is_none() {
+            if self.core.world.unit_run(&unit).is_none() {
                 self.sweep_session(&unit);
             }
         }

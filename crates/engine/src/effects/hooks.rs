@@ -11,7 +11,7 @@ const HOOK_MS: u64 = 30_000;
 
 impl Supervisor {
     pub(crate) fn call_hook(&mut self, unit: &str, condition: Condition, why: &str) {
-        let Some(record) = self.world.unit(unit) else { return };
+        let Some(record) = self.core.world.unit(unit) else { return };
         let Some(target) = record.spec.hooks.target(condition).cloned() else { return };
         match target {
             HookTarget::Url(url) => {
@@ -20,9 +20,10 @@ impl Supervisor {
                     "condition": condition,
                     "why": why,
                     "atMs": ostler_os::wall_ms(),
-                    "home": self.home.path().display().to_string(),
+                    "home": self.identity.home.path().display().to_string(),
                 });
-                let _ = self.prober.order(Order::Post(Message { url, body: body.to_string() }));
+                let _ =
+                    self.threads.prober.order(Order::Post(Message { url, body: body.to_string() }));
             }
             HookTarget::Command(argv) => {
                 let mut spec = crate::units::run_spec(&record.spec);
@@ -47,13 +48,14 @@ impl Supervisor {
     /// Updates the list of URLs that receive regular messages while all units are well.
     pub(crate) fn maintain_deadmen(&mut self) {
         let wanted: BTreeSet<DeadmanSpec> = self
+            .core
             .world
             .unit_records()
             .filter_map(|record| record.spec.hooks.deadman.clone())
             .collect();
-        if wanted != self.deadmen {
-            self.deadmen.clone_from(&wanted);
-            let _ = self.prober.order(Order::Deadmen(wanted.into_iter().collect()));
+        if wanted != self.schedule.deadmen {
+            self.schedule.deadmen.clone_from(&wanted);
+            let _ = self.threads.prober.order(Order::Deadmen(wanted.into_iter().collect()));
         }
     }
 }

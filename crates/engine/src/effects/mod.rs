@@ -35,7 +35,7 @@ impl Supervisor {
             Effect::Adopt(record) => self.adopt(&record),
             // It may have come to its end later in the same turn: then nobody is signalled.
             Effect::Signal { run, signal } => {
-                if self.world.record(run).is_some() {
+                if self.core.world.record(run).is_some() {
                     self.signal(run, signal);
                 }
             }
@@ -47,12 +47,12 @@ impl Supervisor {
             Effect::LookAtMemory => {
                 let ostler_os::MemoryOutlook { free_bytes, pressure } = ostler_os::memory_outlook();
                 let seen = MachineMemory { free_bytes, pressure };
-                self.events.push_back(Event::MemoryLookedAt(seen));
+                self.core.events.push_back(Event::MemoryLookedAt(seen));
             }
             Effect::Started(run) => {
                 self.answer_start_waiters(run);
-                if let Some(reply) = self.spawn_replies.remove(&run)
-                    && let Some(record) = self.world.record(run)
+                if let Some(reply) = self.waiting.spawn_replies.remove(&run)
+                    && let Some(record) = self.core.world.record(run)
                 {
                     let _ = reply.send(Ok(self.shown(record)));
                 }
@@ -60,46 +60,46 @@ impl Supervisor {
             Effect::Refuse { run, refusal: Refusal::ShuttingDown } => {
                 self.drop_live(run);
                 self.answer_in_vain(run);
-                if let Some(reply) = self.spawn_replies.remove(&run) {
+                if let Some(reply) = self.waiting.spawn_replies.remove(&run) {
                     let _ = reply.send(Err(SpawnRefused::ShuttingDown));
                 }
             }
             Effect::RenewLease => self.renew_lease(),
             Effect::Steal { record, seen } => self.steal(*record, seen),
-            Effect::Stop => self.stopped = true,
+            Effect::Stop => self.life.stopped = true,
         }
     }
 
     fn is_unsaved(&self, run: RunId) -> bool {
-        self.unsaved.runs.iter().any(|record| record.run_id == run)
+        self.store.unsaved.runs.iter().any(|record| record.run_id == run)
     }
 
     /// The intent is not on disk, so nothing is executed and nothing is remembered.
     fn refuse_unrecorded(&mut self, run: RunId) {
-        self.unsaved.forget(run);
+        self.store.unsaved.forget(run);
         self.drop_live(run);
-        let message = self.registry_error.clone().unwrap_or_default();
-        if let Some(reply) = self.spawn_replies.remove(&run) {
+        let message = self.store.registry_error.clone().unwrap_or_default();
+        if let Some(reply) = self.waiting.spawn_replies.remove(&run) {
             let _ = reply.send(Err(SpawnRefused::Registry { message }));
         }
         self.answer_in_vain(run);
-        self.events.push_back(Event::IntentLost { run });
+        self.core.events.push_back(Event::IntentLost { run });
     }
 
     /// Whoever waits for a run that will never be.
     fn answer_in_vain(&mut self, run: RunId) {
-        for waiter in self.waiters.remove(&run).unwrap_or_default() {
+        for waiter in self.waiting.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::NotLive);
         }
     }
 
     /// We may have been stopped for longer than our lease between the commit and now.
     fn is_still_ours(&mut self, run: RunId) -> bool {
-        if self.world.holds_lease(now()) {
+        if self.core.world.holds_lease(now()) {
             return true;
         }
         self.renew_lease();
-        self.registry.owned(self.instance).is_ok_and(|owned| owned.contains(&run))
+        self.store.registry.owned(self.identity.instance).is_ok_and(|owned| owned.contains(&run))
     }
 
     fn signal(&mut self, run: RunId, signal: Signal) {
@@ -107,21 +107,21 @@ impl Supervisor {
             // What an app left behind does not listen for it.
             let is_alive =
                 |live: &LiveRun| live.process.as_ref().is_some_and(|own| !own.has_ended());
-            if self.live.get(&run).is_some_and(is_alive) && self.ask_app_to_end(run) {
+            if self.runs.live.get(&run).is_some_and(is_alive) && self.ask_app_to_end(run) {
                 return;
             }
         }
-        self.census = OnceCell::new();
+        self.runs.census = OnceCell::new();
         let stop_signal = self.stop_signal_of(run);
         if signal == Signal::Term {
             self.note_term(run, stop_signal);
         }
-        let Some(live) = self.live.get(&run) else { return };
+        let Some(live) = self.runs.live.get(&run) else { return };
         let Some(scope) = &live.scope else { return };
         let process = live.process.as_ref();
         let report = match signal {
             Signal::Term => {
-                let record = self.world.record(run);
+                let record = self.core.world.record(run);
                 let is_alive = process.is_some_and(|process| !process.has_ended());
                 let is_shim =
                     record.is_some_and(|record| backends::of(record.backend_id).is_shim());
@@ -136,7 +136,7 @@ impl Supervisor {
             Signal::Kill => scope.kill_all(process, || self.members(live)),
         };
         if report.processes > 0 {
-            self.events.push_back(Event::Killed {
+            self.core.events.push_back(Event::Killed {
                 run,
                 mode: report.mode,
                 processes: report.processes,
@@ -146,8 +146,8 @@ impl Supervisor {
 
     /// As its unit is declared now, which may have changed since it was started. A shim sends the same to its program.
     fn stop_signal_of(&self, run: RunId) -> ostler_os::Signal {
-        let record = self.world.record(run);
-        let unit = record.and_then(|record| self.world.unit(record.unit.as_deref()?));
+        let record = self.core.world.record(run);
+        let unit = record.and_then(|record| self.core.world.unit(record.unit.as_deref()?));
         let asked = match unit {
             Some(unit) => Some(unit.spec.stop.signal),
             None => record.and_then(|record| record.stop_signal),
@@ -156,7 +156,7 @@ impl Supervisor {
     }
 
     fn note_term(&mut self, run: RunId, signal: ostler_os::Signal) {
-        let Some(record) = self.world.record(run) else { return };
+        let Some(record) = self.core.world.record(run) else { return };
         let (grace_ms, group) = (record.grace_ms, record.process_group_id);
         let signal = signal.name();
         let why = format!("{signal}; KILL follows after {grace_ms} ms");
@@ -169,41 +169,48 @@ impl Supervisor {
         self.watch(run);
         let tree = self.survey(run);
         if tree.is_empty() {
-            self.events.push_back(Event::Surveyed { run, tree });
+            self.core.events.push_back(Event::Surveyed { run, tree });
         }
     }
 
     pub(crate) fn watch(&mut self, run: RunId) {
-        let Some(live) = self.live.get(&run).filter(|live| live.watch.is_none()) else { return };
+        let Some(live) = self.runs.live.get(&run).filter(|live| live.watch.is_none()) else {
+            return;
+        };
         let Some(scope) = &live.scope else { return };
         let watch = scope.watch(|| self.members(live));
         let token = live.token + SCOPE_TOKEN;
         for (source, interest) in &watch.sources {
-            let _ = self.poller.add(source, token, *interest);
+            let _ = self.platform.poller.add(source, token, *interest);
         }
-        if let Some(live) = self.live.get_mut(&run) {
+        if let Some(live) = self.runs.live.get_mut(&run) {
             live.watch = Some(watch);
         }
     }
 
     pub(crate) fn unwatch(&mut self, run: RunId) {
-        if let Some(watch) = self.live.get_mut(&run).and_then(|live| live.watch.take()) {
+        if let Some(watch) = self.runs.live.get_mut(&run).and_then(|live| live.watch.take()) {
             for (source, _) in &watch.sources {
-                self.poller.remove(source);
+                self.platform.poller.remove(source);
             }
         }
     }
 
     fn steal(&mut self, record: RunRecord, mut seen: ostler_core::Observation) {
-        let claims = self.registry.claims().unwrap_or_default();
+        let claims = self.store.registry.claims().unwrap_or_default();
         let seen_claim = claims.get(&record.owner_instance_id);
         if seen_claim.is_some_and(|claim| !self.has_run_out(claim)) {
             return;
         }
-        match self.registry.steal(&record, seen_claim, self.instance, ostler_os::wall_ms()) {
+        match self.store.registry.steal(
+            &record,
+            seen_claim,
+            self.identity.instance,
+            ostler_os::wall_ms(),
+        ) {
             Ok(StealOutcome::Won(record)) => {
                 seen.ownership = ostler_core::Ownership::Ours;
-                self.events.push_back(Event::StealWon { record, seen });
+                self.core.events.push_back(Event::StealWon { record, seen });
             }
             Ok(StealOutcome::Lost) | Err(_) => {}
         }

@@ -25,20 +25,21 @@ impl Supervisor {
             Ok(identity) => Event::Spawned { run, identity },
             Err(error) => Event::SpawnFailed { run, kind: error.kind, error: error.message },
         };
-        let is_silent = self.live.get(&run).is_some_and(|live| live.output.is_ended());
-        self.events.push_back(event);
+        let is_silent = self.runs.live.get(&run).is_some_and(|live| live.output.is_ended());
+        self.core.events.push_back(event);
         if is_silent {
-            self.events.push_back(Event::OutputEnded { run });
+            self.core.events.push_back(Event::OutputEnded { run });
         }
     }
 
     fn try_spawn(&mut self, run: RunId) -> Result<Identity, SpawnError> {
         let spec = self
+            .runs
             .live
             .get_mut(&run)
             .and_then(|live| live.spec.take())
             .or_else(|| {
-                let unit = self.world.record(run)?.unit.as_deref()?;
+                let unit = self.core.world.record(run)?.unit.as_deref()?;
                 self.copy_of(unit, run).map(Box::new)
             })
             .ok_or_else(|| SpawnError::new(SpawnStage::Prepare, 0, "run", "", false))?;
@@ -62,14 +63,14 @@ impl Supervisor {
             .map_err(prepared)?;
         let directory = c_string(spec.cwd.as_bytes()).map_err(prepared)?;
         let mut connection = backends::connect(&spec).map_err(prepared)?;
-        let limits = self.world.record(run).and_then(|record| record.enforced.clone());
+        let limits = self.core.world.record(run).and_then(|record| record.enforced.clone());
         let is_passing = self.is_passing(run);
         let mut scope = if is_passing {
-            self.room.make_passing(&run.to_string(), limits.as_deref())
+            self.platform.room.make_passing(&run.to_string(), limits.as_deref())
         } else {
-            self.room.make(&run.to_string(), limits.as_deref())
+            self.platform.room.make(&run.to_string(), limits.as_deref())
         };
-        if let Some(note) = self.world.record(run).and_then(|record| self.pane_note(record)) {
+        if let Some(note) = self.core.world.record(run).and_then(|record| self.pane_note(record)) {
             // A note in its place belongs to another run.
             let _ = std::fs::remove_file(&note);
             scope.sit_at(note);
@@ -80,12 +81,12 @@ impl Supervisor {
             false => ostler_os::new_reaper_note().ok().and_then(|note| {
                 connection.ends.push((End::Note, Arc::clone(&note)));
                 let run = c_string(run.to_string().as_bytes()).ok()?;
-                let instance = c_string(self.instance.to_string().as_bytes()).ok()?;
+                let instance = c_string(self.identity.instance.to_string().as_bytes()).ok()?;
                 Some(ReaperOrder { run, instance, note })
             }),
         };
         self.keep_ends(run, &connection.ends);
-        let launched = self.launcher.launch(
+        let launched = self.platform.launcher.launch(
             &Launch {
                 program,
                 arguments,
@@ -97,7 +98,7 @@ impl Supervisor {
                 },
                 terminal: backends::of(spec.backend).has_terminal(),
                 umask: spec.umask,
-                descriptors: descriptors_of(spec.resources.descriptors, self.descriptors),
+                descriptors: descriptors_of(spec.resources.descriptors, self.platform.descriptors),
                 is_recorded: !is_passing,
                 reaper,
             },
@@ -106,7 +107,7 @@ impl Supervisor {
         let launched = match launched {
             Ok(launched) => launched,
             Err(error) => {
-                self.room.take_back(scope);
+                self.platform.room.take_back(scope);
                 if !is_passing {
                     self.let_go_ends(run, &connection.ends);
                 }
@@ -115,24 +116,24 @@ impl Supervisor {
         };
         if !is_passing {
             let pid = launched.process.fingerprint().pid;
-            self.guardian_link.fd_store.keep_process(run, pid, &launched.process);
+            self.guardian.guardian_link.fd_store.keep_process(run, pid, &launched.process);
         }
         let fingerprint = launched.process.fingerprint().clone();
         let reaper = launched.reaper.as_ref().map(|reaper| Box::new(reaper.fingerprint().clone()));
         let most_bytes = self.log_bytes();
-        let Some(live) = self.live.get_mut(&run) else {
+        let Some(live) = self.runs.live.get_mut(&run) else {
             return Err(SpawnError::new(SpawnStage::Prepare, 0, "run", "", false));
         };
         if let Some(reaper) = launched.reaper {
             let own = reaper.fingerprint();
-            self.strays.reapers.insert(own.pid, own.start_time);
+            self.runs.strays.reapers.insert(own.pid, own.start_time);
             scope.hold_by(reaper);
             // Its parent is its reaper, not the supervisor.
             live.is_watched_by_descriptor = true;
-            let _ = self.poller.add(&launched.process, live.token, Interest::Readable);
+            let _ = self.platform.poller.add(&launched.process, live.token, Interest::Readable);
         }
         if connection.theirs.is_some() {
-            self.output_writer.add(NewLog {
+            self.threads.output_writer.add(NewLog {
                 run,
                 state: Arc::clone(&live.output),
                 sources: sources(&connection.ends),
@@ -149,14 +150,14 @@ impl Supervisor {
             enforced: scope.enforced().map(|held| Box::new(held.clone())),
             fingerprint,
         };
-        self.limit_watch.add(run, scope.memory_alarm(identity.fingerprint.pid));
+        self.threads.limit_watch.add(run, scope.memory_alarm(identity.fingerprint.pid));
         live.leader = identity.fingerprint.pid;
         live.process = Some(launched.process);
         live.scope = Some(scope);
         live.input = Arc::new(connection.input);
         let waited_with = std::mem::replace(&mut live.ends, connection.ends);
         self.let_go_ends(run, &waited_with);
-        self.leaders.insert(identity.fingerprint.pid, run);
+        self.runs.leaders.insert(identity.fingerprint.pid, run);
         self.watch_screen(run);
         Ok(identity)
     }
@@ -165,20 +166,24 @@ impl Supervisor {
     pub(crate) fn adopt(&mut self, record: &RunRecord) {
         let run = record.run_id;
         let token = self.new_token(run);
-        let held = self.guardian_link.inheritance.take_end(run, End::Process);
+        let held = self.guardian.guardian_link.inheritance.take_end(run, End::Process);
         let process = match (record.fingerprint(), held) {
             (Some(fingerprint), Some(held)) => Some(Process::held(held, fingerprint)),
             (Some(fingerprint), None) => {
                 let process = Process::open(&fingerprint);
                 if let Some(process) = &process {
-                    self.guardian_link.fd_store.keep_process(run, fingerprint.pid, process);
+                    self.guardian.guardian_link.fd_store.keep_process(
+                        run,
+                        fingerprint.pid,
+                        process,
+                    );
                 }
                 process
             }
             (None, _) => None,
         };
         if let Some(process) = &process {
-            let _ = self.poller.add(process, token, Interest::Readable);
+            let _ = self.platform.poller.add(process, token, Interest::Readable);
         }
         let mut scope = ScopeFactory::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
         if let Some(note) = self.pane_note(record) {
@@ -193,17 +198,17 @@ impl Supervisor {
             let is_held = held.is_some();
             let reaper = RunReaper::found(fingerprint.clone(), held);
             if let Some(note) = reaper.note().filter(|_| !is_held) {
-                self.guardian_link.fd_store.keep(&End::Note.name(run), &**note);
+                self.guardian.guardian_link.fd_store.keep(&End::Note.name(run), &**note);
                 ends.push((End::Note, Arc::clone(note)));
             }
             if reaper.is_alive() {
-                self.strays.reapers.insert(fingerprint.pid, fingerprint.start_time);
+                self.runs.strays.reapers.insert(fingerprint.pid, fingerprint.start_time);
             }
             scope.hold_by(reaper);
         }
-        self.limit_watch.add(run, scope.memory_alarm(leader));
+        self.threads.limit_watch.add(run, scope.memory_alarm(leader));
         let output = self.resumed_output(record, &ends);
-        self.live.insert(
+        self.runs.live.insert(
             run,
             LiveRun {
                 run,
@@ -228,24 +233,25 @@ impl Supervisor {
         self.watch_client(run, record.client.as_deref());
         let sources = sources(&ends);
         if !sources.is_empty() {
-            self.output_writer.add(NewLog {
+            self.threads.output_writer.add(NewLog {
                 run,
                 state: output,
                 sources,
                 most_bytes: self.log_bytes(),
-                resumed: Some(Resumed { leftover: self.guardian_link.leftover_of(run) }),
+                resumed: Some(Resumed { leftover: self.guardian.guardian_link.leftover_of(run) }),
             });
         }
         self.watch_screen(run);
         if is_gone {
             // The process may have ended between the check and now, and nothing else would report it.
             let tree = self.survey(run);
-            let live = self.live.get(&run);
+            let live = self.runs.live.get(&run);
             let reaper = live.and_then(|live| live.scope.as_ref()?.reaper());
             let noted = record.pid.and_then(|pid| reaper?.ending_of(pid));
-            let ending =
-                record.pid.and_then(|pid| noted.or_else(|| self.guardian_link.end_of(pid)));
-            self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
+            let ending = record
+                .pid
+                .and_then(|pid| noted.or_else(|| self.guardian.guardian_link.end_of(pid)));
+            self.core.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
         }
     }
 
@@ -254,11 +260,12 @@ impl Supervisor {
         let mut ends = Vec::new();
         let mut input = Input::Closed;
         // Contains what the run reported while no supervisor was listening.
-        if let Some(word) = self.guardian_link.inheritance.take_end(run, End::Word) {
-            self.guardian_link.words.insert(run, word);
+        if let Some(word) = self.guardian.guardian_link.inheritance.take_end(run, End::Word) {
+            self.guardian.guardian_link.words.insert(run, word);
         }
         for end in [End::Input, End::Stdout, End::Stderr, End::Terminal, End::Note] {
-            let Some(descriptor) = self.guardian_link.inheritance.take_end(run, end) else {
+            let Some(descriptor) = self.guardian.guardian_link.inheritance.take_end(run, end)
+            else {
                 continue;
             };
             let descriptor = Arc::new(descriptor);
@@ -277,11 +284,11 @@ impl Supervisor {
 
     /// The limit for the output of one run.
     pub(crate) fn log_bytes(&self) -> u64 {
-        self.settings.log_bytes.min(self.handle.output_total().most())
+        self.identity.settings.log_bytes.min(self.faces.handle.output_total().most())
     }
 
     fn resumed_output(&self, record: &RunRecord, ends: &[(End, Arc<OwnedFd>)]) -> Arc<OutputState> {
-        let folder = self.home.run_folder(record.run_id);
+        let folder = self.identity.home.run_folder(record.run_id);
         let is_received = ends.iter().any(|(end, _)| !matches!(end, End::Input | End::Note));
         if !is_received {
             return Arc::new(OutputState::of_ended(folder, record.output_bytes));

@@ -168,11 +168,11 @@ pub(crate) fn status_of(ending: Option<Ending>) -> ExitStatus {
 impl Supervisor {
     /// Reports that the control socket is open.
     pub fn report_ready(&mut self) {
-        let live = self.live.len();
+        let live = self.runs.live.len();
         // From here on, no rollback is possible.
-        Registry::drop_copy(self.home.registry());
-        self.guardian_link.fd_store.report_ready(&format!("{live} runs"));
-        if let Some(watchdog) = &mut self.guardian_link.watchdog {
+        Registry::drop_copy(self.identity.home.registry());
+        self.guardian.guardian_link.fd_store.report_ready(&format!("{live} runs"));
+        if let Some(watchdog) = &mut self.guardian.guardian_link.watchdog {
             watchdog.due = ostler_os::mono_ms();
         }
     }
@@ -183,7 +183,7 @@ impl Supervisor {
             Some(Rollback::Yes { runs }) => Some(runs),
             Some(Rollback::NoCopy | Rollback::Shared) | None => None,
         };
-        let why = self.guardian_info.went_back.clone();
+        let why = self.guardian.guardian_info.went_back.clone();
         if why.is_none() && runs.is_none() {
             return;
         }
@@ -196,49 +196,52 @@ impl Supervisor {
     }
 
     pub(crate) fn watch_guardian(&mut self) {
-        if let Some(guardian) = &self.guardian_link.guardian {
-            let _ = self.poller.add(guardian, GUARDIAN, Interest::Readable);
+        if let Some(guardian) = &self.guardian.guardian_link.guardian {
+            let _ = self.platform.poller.add(guardian, GUARDIAN, Interest::Readable);
         }
-        if let Some(reports) = &self.guardian_link.reports {
-            let _ = self.poller.add(reports, REPORTS, Interest::Readable);
+        if let Some(reports) = &self.guardian.guardian_link.reports {
+            let _ = self.platform.poller.add(reports, REPORTS, Interest::Readable);
         }
     }
 
     /// A guardian that was killed before the supervisor looked is dead as well.
     pub(crate) fn miss_guardian(&mut self, pid: Option<i32>) {
-        if pid.is_some() && self.guardian_link.guardian.is_none() {
+        if pid.is_some() && self.guardian.guardian_link.guardian.is_none() {
             self.start_guardian();
         }
     }
 
     pub(crate) fn maintain_guardian(&mut self) {
         let now_ms = ostler_os::mono_ms();
-        self.guardian_link.fd_store.send_waiting();
-        if self.guardian_link.retry_at.is_some_and(|at| now_ms >= at) {
-            self.guardian_link.retry_at = None;
+        self.guardian.guardian_link.fd_store.send_waiting();
+        if self.guardian.guardian_link.retry_at.is_some_and(|at| now_ms >= at) {
+            self.guardian.guardian_link.retry_at = None;
             self.start_guardian();
         }
         // Sent a little early if we are awake anyway; at rest the lease timer wakes us.
         let is_due = |dog: &&mut Watchdog| now_ms.saturating_add(dog.every_ms / 4) >= dog.due;
-        let Some(watchdog) = self.guardian_link.watchdog.as_mut().filter(is_due) else { return };
+        let Some(watchdog) = self.guardian.guardian_link.watchdog.as_mut().filter(is_due) else {
+            return;
+        };
         watchdog.due = now_ms + watchdog.every_ms;
-        let heartbeats_seen = [&self.heartbeats_seen.output_writer, &self.heartbeats_seen.door]
-            .map(|heartbeats_seen| heartbeats_seen.load(Ordering::Acquire));
+        let heartbeats_seen =
+            [&self.guardian.heartbeats_seen.output_writer, &self.guardian.heartbeats_seen.door]
+                .map(|heartbeats_seen| heartbeats_seen.load(Ordering::Acquire));
         if heartbeats_seen == [watchdog.liveness; 2] {
-            self.guardian_link.fd_store.report_alive();
+            self.guardian.guardian_link.fd_store.report_alive();
             watchdog.liveness += 1;
-            self.output_writer.liveness(watchdog.liveness);
-            self.liveness.send_replace(watchdog.liveness);
+            self.threads.output_writer.liveness(watchdog.liveness);
+            self.guardian.liveness.send_replace(watchdog.liveness);
         }
     }
 
     pub(crate) fn guardian_died(&mut self) {
-        let Some(guardian) = self.guardian_link.guardian.take() else { return };
-        self.poller.remove(&guardian);
+        let Some(guardian) = self.guardian.guardian_link.guardian.take() else { return };
+        self.platform.poller.remove(&guardian);
         // Messages that the guardian did not read are lost and sent again later.
-        self.guardian_link.fd_store = FdStore::default();
-        if let Some(reports) = self.guardian_link.reports.take() {
-            self.poller.remove(&reports);
+        self.guardian.guardian_link.fd_store = FdStore::default();
+        if let Some(reports) = self.guardian.guardian_link.reports.take() {
+            self.platform.poller.remove(&reports);
         }
         self.entry(
             What::GuardianLost,
@@ -249,10 +252,11 @@ impl Supervisor {
     }
 
     fn start_guardian(&mut self) {
-        if self.stopping || self.successor.is_some() {
+        if self.life.stopping || self.life.successor.is_some() {
             return;
         }
-        let log = OpenOptions::new().create(true).append(true).mode(0o600).open(self.home.log());
+        let log =
+            OpenOptions::new().create(true).append(true).mode(0o600).open(self.identity.home.log());
         let log = log.or_else(|_| OpenOptions::new().write(true).open("/dev/null"));
         let own = std::process::id().to_string();
         let started_ms = ostler_os::started_at_ms(std::process::id() as i32);
@@ -261,49 +265,49 @@ impl Supervisor {
             ("OSTLER_SUPERVISOR", OsString::from(own)),
             ("OSTLER_SUPERVISOR_RAN_MS", OsString::from(ran_ms.to_string())),
         ];
-        let arguments = [OsStr::new("guardian"), self.home.path().as_os_str()];
+        let arguments = [OsStr::new("guardian"), self.identity.home.path().as_os_str()];
         let started = log.and_then(|log| ostler_os::start_beside(&arguments, &environment, &log));
         match started {
             Ok((pid, line)) => {
-                let _ = self.poller.add(&line, GUARDIAN_LINE, Interest::Readable);
-                self.guardian_link.starting = Some((pid, line));
+                let _ = self.platform.poller.add(&line, GUARDIAN_LINE, Interest::Readable);
+                self.guardian.guardian_link.starting = Some((pid, line));
             }
-            Err(_) => self.guardian_link.retry_at = Some(ostler_os::mono_ms() + RETRY_MS),
+            Err(_) => self.guardian.guardian_link.retry_at = Some(ostler_os::mono_ms() + RETRY_MS),
         }
     }
 
     /// The new guardian reports that it is ready, or exits.
     pub(crate) fn accept_new_guardian(&mut self) {
-        let Some((pid, line)) = self.guardian_link.starting.take() else { return };
-        self.poller.remove(&line);
+        let Some((pid, line)) = self.guardian.guardian_link.starting.take() else { return };
+        self.platform.poller.remove(&line);
         let is_there = line.report().trim() == "ready";
         let process = ostler_os::fingerprint_of(pid).as_ref().and_then(Process::open);
-        let address = self.home.path().join("guardian.sock");
+        let address = self.identity.home.path().join("guardian.sock");
         let fd_store = FdStore::open(address.as_os_str());
         let (true, Some(process), Ok(fd_store)) = (is_there, process, fd_store) else {
-            self.guardian_link.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
+            self.guardian.guardian_link.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
             return;
         };
-        self.guardian_link.fd_store = fd_store;
-        self.guardian_link.guardian = Some(process);
+        self.guardian.guardian_link.fd_store = fd_store;
+        self.guardian.guardian_link.guardian = Some(process);
         self.watch_guardian();
         self.hand_everything();
-        if self.stopping {
+        if self.life.stopping {
             self.report_stopping();
         }
         self.entry(What::GuardianStarted, "holds all live runs", json!({ "pid": pid }));
     }
 
     fn hand_everything(&mut self) {
-        let fd_store = &mut self.guardian_link.fd_store;
-        fd_store.keep(LOCK, &self.lock);
-        for (name, descriptor) in &self.guardian_link.permanent {
+        let fd_store = &mut self.guardian.guardian_link.fd_store;
+        fd_store.keep(LOCK, &self.identity.lock);
+        for (name, descriptor) in &self.guardian.guardian_link.permanent {
             fd_store.keep(name, &**descriptor);
         }
-        for (run, word) in &self.guardian_link.words {
+        for (run, word) in &self.guardian.guardian_link.words {
             fd_store.keep(&End::Word.name(*run), word);
         }
-        for (run, live) in self.live.iter().filter(|(_, live)| !live.is_passing) {
+        for (run, live) in self.runs.live.iter().filter(|(_, live)| !live.is_passing) {
             for (end, descriptor) in &live.ends {
                 fd_store.keep(&end.name(*run), &**descriptor);
             }
@@ -315,12 +319,12 @@ impl Supervisor {
 
     /// The guardian's pid, for `status`.
     pub(crate) fn guardian_pid(&self) -> Option<i32> {
-        self.guardian_link.guardian.as_ref().map(|process| process.fingerprint().pid)
+        self.guardian.guardian_link.guardian.as_ref().map(|process| process.fingerprint().pid)
     }
 
     /// True if the run needs no record after this supervisor. Such a run is not stored with the guardian.
     pub(crate) fn is_passing(&self, run: RunId) -> bool {
-        self.live.get(&run).is_some_and(|live| live.is_passing)
+        self.runs.live.get(&run).is_some_and(|live| live.is_passing)
     }
 
     pub(crate) fn keep_ends(&mut self, run: RunId, ends: &[(End, Arc<OwnedFd>)]) {
@@ -328,35 +332,35 @@ impl Supervisor {
             return;
         }
         for (end, descriptor) in ends {
-            self.guardian_link.fd_store.keep(&end.name(run), &**descriptor);
+            self.guardian.guardian_link.fd_store.keep(&end.name(run), &**descriptor);
         }
     }
 
     pub(crate) fn let_go_ends(&mut self, run: RunId, ends: &[(End, Arc<OwnedFd>)]) {
         for (end, _) in ends {
-            self.guardian_link.fd_store.let_go(&end.name(run));
+            self.guardian.guardian_link.fd_store.let_go(&end.name(run));
         }
     }
 
     pub(crate) fn let_go_word(&mut self, run: RunId) {
-        if self.guardian_link.words.remove(&run).is_some() {
-            self.guardian_link.fd_store.let_go(&End::Word.name(run));
+        if self.guardian.guardian_link.words.remove(&run).is_some() {
+            self.guardian.guardian_link.fd_store.let_go(&End::Word.name(run));
         }
     }
 
     pub(crate) fn input_closed(&mut self, run: RunId) {
-        if let Some(live) = self.live.get_mut(&run) {
+        if let Some(live) = self.runs.live.get_mut(&run) {
             live.ends.retain(|(end, _)| *end != End::Input);
-            self.guardian_link.fd_store.let_go(&End::Input.name(run));
+            self.guardian.guardian_link.fd_store.let_go(&End::Input.name(run));
         }
     }
 
     /// Handles exits that the guardian reaped: the first processes of adopted runs.
     pub(crate) fn take_reports(&mut self) {
-        let Some(reports) = &self.guardian_link.reports else { return };
+        let Some(reports) = &self.guardian.guardian_link.reports else { return };
         for reaped in ostler_os::read_ends(reports) {
-            self.guardian_link.ends.insert(reaped.pid, reaped.ending);
-            let ended = self.live.values_mut().find(|live| {
+            self.guardian.guardian_link.ends.insert(reaped.pid, reaped.ending);
+            let ended = self.runs.live.values_mut().find(|live| {
                 let pid = live.process.as_ref().map(|process| process.fingerprint().pid);
                 live.is_watched_by_descriptor && !live.root_gone && pid == Some(reaped.pid)
             });
@@ -369,38 +373,40 @@ impl Supervisor {
 
     /// The first process of an adopted run has exited.
     pub(crate) fn root_gone(&mut self, run: RunId) {
-        let Some(live) = self.live.get_mut(&run).filter(|live| !live.root_gone) else { return };
+        let Some(live) = self.runs.live.get_mut(&run).filter(|live| !live.root_gone) else {
+            return;
+        };
         live.root_gone = true;
         let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
         let ending = live.process.as_ref().and_then(|process| {
             let pid = process.fingerprint().pid;
-            if self.leaders.get(&pid) == Some(&run) {
-                self.leaders.remove(&pid);
+            if self.runs.leaders.get(&pid) == Some(&run) {
+                self.runs.leaders.remove(&pid);
             }
-            let reaped = self.guardian_link.ends.get(&pid).copied();
-            self.poller.remove(process);
+            let reaped = self.guardian.guardian_link.ends.get(&pid).copied();
+            self.platform.poller.remove(process);
             describe_end(process, reaper).or(reaped)
         });
         let tree = self.survey(run);
-        self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
+        self.core.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
     }
 
     /// Releases the descriptors of runs that are over or not ours.
     pub(crate) fn let_go_rest(&mut self, others: &[RunId]) {
         // The sockets are taken last of all, because clients may be waiting on them.
-        let inheritance = &mut self.guardian_link.inheritance;
+        let inheritance = &mut self.guardian.guardian_link.inheritance;
         let mut take = |name: &str| Some((name.to_owned(), inheritance.take(name)?));
         let doors = [DOOR, DOOR_FILE, APP_DOOR, APP_DOOR_FILE];
         let ours = Inheritance::new(doors.into_iter().filter_map(&mut take).collect());
-        let rest = std::mem::replace(&mut self.guardian_link.inheritance, ours).rest();
+        let rest = std::mem::replace(&mut self.guardian.guardian_link.inheritance, ours).rest();
         for name in rest {
             let is_anothers = others.iter().any(|run| name.starts_with(&run.short()));
             if name != LOCK && !is_anothers {
-                self.guardian_link.fd_store.let_go(&name);
+                self.guardian.guardian_link.fd_store.let_go(&name);
             }
         }
-        if self.guardian_link.leftover.take().is_some() {
-            self.output_writer.empty_splice();
+        if self.guardian.guardian_link.leftover.take().is_some() {
+            self.threads.output_writer.empty_splice();
         }
     }
 }

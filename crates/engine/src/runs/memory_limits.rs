@@ -94,13 +94,13 @@ impl LimitWatch {
 impl Supervisor {
     /// Handles what the watch has found since the last turn.
     pub(crate) fn take_memory_news(&mut self) {
-        while let Ok(News { run, excess_bytes }) = self.limit_watch.news.try_recv() {
-            let Some(live) = self.live.get(&run) else { continue };
+        while let Ok(News { run, excess_bytes }) = self.threads.limit_watch.news.try_recv() {
+            let Some(live) = self.runs.live.get(&run) else { continue };
             if let (Some(bytes), Some(scope)) = (excess_bytes, &live.scope) {
                 scope.note_excess(bytes);
             }
             let tree = self.survey(run);
-            self.events.push_back(Event::Surveyed { run, tree });
+            self.core.events.push_back(Event::Surveyed { run, tree });
         }
     }
 }

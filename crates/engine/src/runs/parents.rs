@@ -38,40 +38,45 @@ impl Supervisor {
             Some(_) => self.run_of_pid(pid).or_else(|| claimed.filter(|run| self.is_of(pid, *run))),
             // The process can no longer be examined. Its claim counts, because it gains nothing by ending its run
             // earlier.
-            None => claimed.filter(|run| self.live.contains_key(run)),
+            None => claimed.filter(|run| self.runs.live.contains_key(run)),
         };
         Ok(RunParents { parent, client })
     }
 
     /// Whether the process belongs to this run, by all evidence, including the run id in its environment.
     fn is_of(&self, pid: i32, run: RunId) -> bool {
-        self.live.get(&run).is_some_and(|live| self.members(live).has(pid))
+        self.runs.live.get(&run).is_some_and(|live| self.members(live).has(pid))
     }
 
     /// Watches the client. If it has exited already, its exit is reported at once.
     pub(crate) fn watch_client(&mut self, run: RunId, client: Option<&Fingerprint>) {
         let Some(client) = client else { return };
-        let Some(live) = self.live.get_mut(&run) else { return };
+        let Some(live) = self.runs.live.get_mut(&run) else { return };
         match Process::open(client) {
             Some(process) => {
-                if self.poller.add(&process, live.token + CLIENT_TOKEN, Interest::Readable).is_ok()
+                if self
+                    .platform
+                    .poller
+                    .add(&process, live.token + CLIENT_TOKEN, Interest::Readable)
+                    .is_ok()
                 {
                     live.client = Some(Box::new(process));
                 }
             }
             // If it cannot be opened for lack of file descriptors, it is retried later.
             None if ostler_os::is_same_process(client) => {}
-            None => self.events.push_back(Event::ClientGone { run }),
+            None => self.core.events.push_back(Event::ClientGone { run }),
         }
     }
 
     /// Watches the clients that could not be watched before.
     pub(crate) fn watch_clients(&mut self) {
         let unwatched: Vec<(RunId, Fingerprint)> = self
+            .core
             .world
             .records()
             .filter(|record| {
-                self.live.get(&record.run_id).is_some_and(|live| live.client.is_none())
+                self.runs.live.get(&record.run_id).is_some_and(|live| live.client.is_none())
             })
             .filter_map(|record| Some((record.run_id, record.client.as_deref()?.clone())))
             .collect();
@@ -82,27 +87,27 @@ impl Supervisor {
 
     pub(crate) fn client_gone(&mut self, run: RunId) {
         if self.unwatch_client(run) {
-            self.events.push_back(Event::ClientGone { run });
+            self.core.events.push_back(Event::ClientGone { run });
         }
     }
 
     /// Only the client itself can detach from its run: other viewers are not tied to it.
     pub(crate) fn client_left(&mut self, run: RunId, by: Actor) {
-        let client = self.world.record(run).and_then(|record| record.client.as_ref());
+        let client = self.core.world.record(run).and_then(|record| record.client.as_ref());
         let is_client = match (&by, client) {
             (Actor::Caller { pid, .. }, Some(client)) => *pid == client.pid,
             _ => false,
         };
         if is_client {
             self.unwatch_client(run);
-            self.events.push_back(Event::ClientLeft { run, by });
+            self.core.events.push_back(Event::ClientLeft { run, by });
         }
     }
 
     fn unwatch_client(&mut self, run: RunId) -> bool {
-        let client = self.live.get_mut(&run).and_then(|live| live.client.take());
+        let client = self.runs.live.get_mut(&run).and_then(|live| live.client.take());
         if let Some(client) = &client {
-            self.poller.remove(&**client);
+            self.platform.poller.remove(&**client);
         }
         client.is_some()
     }

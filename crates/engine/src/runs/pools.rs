@@ -41,7 +41,7 @@ impl Supervisor {
     ) -> Result<(), PoolRefused> {
         let Some(name) = name else { return Ok(()) };
         let mut known: Vec<String> =
-            self.world.pool_specs().chain(new).map(|spec| spec.name.clone()).collect();
+            self.core.world.pool_specs().chain(new).map(|spec| spec.name.clone()).collect();
         known.sort();
         known.dedup();
         if known.iter().any(|other| other == name) {
@@ -54,7 +54,7 @@ impl Supervisor {
     pub(crate) fn may_declare(&self, declaration: &Declaration) -> Result<(), PoolRefused> {
         let Declaration { units, pools, file, .. } = declaration;
         for new in pools {
-            let other = self.world.pool_specs().find(|known| known.name == new.name);
+            let other = self.core.world.pool_specs().find(|known| known.name == new.name);
             // A file that no longer exists declares nothing.
             let other = other.and_then(|known| known.file.clone()).filter(|other| is_file(other));
             if let Some(other) = other.filter(|other| Some(other) != file.as_ref()) {
@@ -66,13 +66,13 @@ impl Supervisor {
 
     /// Replies that the run waits, unless it got a place in the same turn.
     pub(crate) fn answer_queued(&mut self, run: RunId) {
-        let Some(record) = self.world.record(run) else { return };
+        let Some(record) = self.core.world.record(run) else { return };
         if record.state != RunState::Queued {
             return;
         }
         let shown = self.shown(record);
         self.keep_spec(run);
-        if let Some(reply) = self.spawn_replies.remove(&run) {
+        if let Some(reply) = self.waiting.spawn_replies.remove(&run) {
             let _ = reply.send(Ok(shown));
         }
     }
@@ -80,7 +80,7 @@ impl Supervisor {
     /// The next supervisor can start the run only with its spec, whose environment may hold secrets. So the spec is
     /// kept only in memory, with the guardian. Without a guardian, the run ends unstarted with this supervisor.
     fn keep_spec(&mut self, run: RunId) {
-        let Some(live) = self.live.get_mut(&run) else { return };
+        let Some(live) = self.runs.live.get_mut(&run) else { return };
         let kept = live.spec.as_ref().and_then(|spec| serde_json::to_vec(spec).ok());
         if let Some(Ok(kept)) = kept.map(|bytes| ostler_os::memory_file(&bytes)) {
             live.ends = vec![(End::Spec, Arc::new(kept))];
@@ -95,7 +95,7 @@ impl Supervisor {
         if record.state != RunState::Queued {
             return false;
         }
-        let Some(kept) = self.guardian_link.inheritance.take_end(run, End::Spec) else {
+        let Some(kept) = self.guardian.guardian_link.inheritance.take_end(run, End::Spec) else {
             return false;
         };
         let spec = ostler_os::read_memory_file(kept).ok();
@@ -105,20 +105,20 @@ impl Supervisor {
         };
         let (limits, detach) = (spec.limits, spec.detach);
         self.add_live(run, Box::new(spec), None, false);
-        self.guardian_link.fd_store.let_go(&End::Spec.name(run));
+        self.guardian.guardian_link.fd_store.let_go(&End::Spec.name(run));
         self.keep_spec(run);
         let new = NewRun { by: Actor::Supervisor, record: record.clone(), limits, detach };
-        self.events.push_back(Event::Requeued(Box::new(new)));
+        self.core.events.push_back(Event::Requeued(Box::new(new)));
         true
     }
 
     pub(crate) fn await_start(&mut self, run: RunId, reply: oneshot::Sender<()>) {
-        let waits = self.world.record(run).is_some_and(|record| match record.state {
+        let waits = self.core.world.record(run).is_some_and(|record| match record.state {
             RunState::Queued | RunState::Starting => true,
             RunState::Running | RunState::Exiting | RunState::Exited => false,
         });
         if waits {
-            self.start_waiters.entry(run).or_default().push(reply);
+            self.waiting.start_waiters.entry(run).or_default().push(reply);
         } else {
             let _ = reply.send(());
         }
@@ -126,7 +126,7 @@ impl Supervisor {
 
     /// The run is executing, or never will.
     pub(crate) fn answer_start_waiters(&mut self, run: RunId) {
-        for waiter in self.start_waiters.remove(&run).unwrap_or_default() {
+        for waiter in self.waiting.start_waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(());
         }
     }

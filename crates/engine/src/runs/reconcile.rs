@@ -21,22 +21,22 @@ impl Supervisor {
     pub(crate) fn reconcile(&mut self) -> Result<(), EngineError> {
         self.entry(
             What::SupervisorStarted,
-            &format!("pid {} for {}", std::process::id(), self.home.path().display()),
-            json!({ "pid": std::process::id(), "instance": self.instance, "boundary": self.room.why_no_boundary().unwrap_or("cgroup") }),
+            &format!("pid {} for {}", std::process::id(), self.identity.home.path().display()),
+            json!({ "pid": std::process::id(), "instance": self.identity.instance, "boundary": self.platform.room.why_no_boundary().unwrap_or("cgroup") }),
         );
-        self.registry.renew(self.instance, &self.own_claims())?;
-        let mut units = self.registry.units(self.instance)?;
+        self.store.registry.renew(self.identity.instance, &self.own_claims())?;
+        let mut units = self.store.registry.units(self.identity.instance)?;
         units.iter_mut().for_each(crate::units::renew_digests);
         let gone = unlisted(units.iter().map(|record| &record.spec));
         let boot_id = ostler_os::boot_id().to_owned();
-        let pools = self.registry.pools(self.instance)?;
-        self.sessions = self.registry.sessions(self.instance)?;
-        self.events.push_back(Event::UnitsKnown { records: units, pools, boot_id });
-        let mut records = self.registry.live()?;
+        let pools = self.store.registry.pools(self.identity.instance)?;
+        self.agents.sessions = self.store.registry.sessions(self.identity.instance)?;
+        self.core.events.push_back(Event::UnitsKnown { records: units, pools, boot_id });
+        let mut records = self.store.registry.live()?;
         // The bytes in the splice pipe must be written before new ones enter it.
-        let leftover = self.guardian_link.leftover_run();
+        let leftover = self.guardian.guardian_link.leftover_run();
         records.sort_by_key(|record| Some(record.run_id) != leftover);
-        let claims = self.registry.claims()?;
+        let claims = self.store.registry.claims()?;
         let mut recorded: HashSet<String> = HashSet::new();
         let mut others = Vec::new();
         if !records.is_empty() {
@@ -52,7 +52,7 @@ impl Supervisor {
                     continue;
                 }
                 let seen = self.observe(&mut record, ownership);
-                self.events.push_back(Event::Observed { record: Box::new(record), seen });
+                self.core.events.push_back(Event::Observed { record: Box::new(record), seen });
             }
         }
         if !gone.is_empty() {
@@ -62,12 +62,13 @@ impl Supervisor {
                 self.leave_container(unit);
             }
             let gone = gone.clone();
-            self.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
+            self.core.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
         }
         // From here on, each unit's record says whether it stays stopped.
-        self.events.push_back(Event::Reconciled { begin: !self.home.take_stopped() });
+        self.core.events.push_back(Event::Reconciled { begin: !self.identity.home.take_stopped() });
         self.clear_unrecorded(&recorded);
-        let unkillable = self.registry.unkillable(self.instance, ostler_os::boot_id())?;
+        let unkillable =
+            self.store.registry.unkillable(self.identity.instance, ostler_os::boot_id())?;
         self.remember_unkillable(&unkillable);
         self.end_forgotten();
         self.turn();
@@ -84,10 +85,10 @@ impl Supervisor {
 
     /// Removes output without a record: a crash between the two removals leaves it behind.
     fn clear_unrecorded_logs(&mut self) -> Result<(), EngineError> {
-        let known = self.registry.known()?;
-        for (run, folder) in self.home.run_folders() {
+        let known = self.store.registry.known()?;
+        for (run, folder) in self.identity.home.run_folders() {
             if !known.contains(&run) {
-                self.output_writer.remove_folder(folder);
+                self.threads.output_writer.remove_folder(folder);
             }
         }
         Ok(())
@@ -95,7 +96,7 @@ impl Supervisor {
 
     /// Removes our cgroups without a live record: the record ended, but the cgroup was not removed yet.
     fn clear_unrecorded(&mut self, recorded: &HashSet<String>) {
-        for boundary in self.room.found() {
+        for boundary in self.platform.room.found() {
             if recorded.contains(&boundary) {
                 continue;
             }
@@ -111,9 +112,9 @@ impl Supervisor {
                     json!({ "boundary": boundary, "processes": report.processes }),
                 );
             }
-            self.room.remove_stray(&scope);
+            self.platform.room.remove_stray(&scope);
         }
-        let killed = self.room.clear_groups(|group| recorded.contains(group));
+        let killed = self.platform.room.clear_groups(|group| recorded.contains(group));
         if killed > 0 {
             let why = "processes in an Ostler resource group without a live run";
             self.entry(What::StrayKilled, why, json!({ "processes": killed }));
@@ -121,7 +122,7 @@ impl Supervisor {
     }
 
     fn ownership(&self, record: &RunRecord, claims: &HashMap<InstanceId, Claims>) -> Ownership {
-        if record.owner_instance_id == self.instance {
+        if record.owner_instance_id == self.identity.instance {
             return Ownership::Ours;
         }
         match claims.get(&record.owner_instance_id) {
@@ -145,40 +146,40 @@ impl Supervisor {
         Claims {
             boot_id: ostler_os::boot_id().to_owned(),
             renewed_at_ms: now.wall_ms,
-            expires_at_ms: now.wall_ms + self.settings.lease_ms,
-            expires_mono_ms: now.mono_ms + self.settings.lease_ms,
+            expires_at_ms: now.wall_ms + self.identity.settings.lease_ms,
+            expires_mono_ms: now.mono_ms + self.identity.settings.lease_ms,
         }
     }
 
     /// Renews the lease, finds out which runs are still ours, and looks for expired leases of other instances.
     pub(crate) fn renew_lease(&mut self) {
-        self.business = match self.business {
+        self.life.business = match self.life.business {
             Activity::Busy => Activity::Quiet,
             Activity::Quiet => {
-                self.registry.rest();
+                self.store.registry.rest();
                 ostler_os::trim();
                 ostler_os::forget_text();
                 Activity::Resting
             }
             Activity::Resting => Activity::Resting,
         };
-        self.room.trim();
+        self.platform.room.trim();
         self.trim_strays();
-        let owned = match self.registry.renew(self.instance, &self.own_claims()) {
+        let owned = match self.store.registry.renew(self.identity.instance, &self.own_claims()) {
             Ok(owned) => Ok(owned),
             // While the registry cannot be written, no other instance can take over a run; but it can be read.
-            Err(_) => self.registry.owned(self.instance).map(Some),
+            Err(_) => self.store.registry.owned(self.identity.instance).map(Some),
         };
         let Ok(owned) = owned else {
-            self.events.push_back(Event::LeaseRenewed { lost: Vec::new() });
+            self.core.events.push_back(Event::LeaseRenewed { lost: Vec::new() });
             return;
         };
         let lost = owned.map(|owned| self.lost(owned)).unwrap_or_default();
-        self.events.push_back(Event::LeaseRenewed { lost });
+        self.core.events.push_back(Event::LeaseRenewed { lost });
         self.look_for_expired();
         self.watch_clients();
         // Old entries are also removed while nothing new is written.
-        if ostler_os::mono_ms().saturating_sub(self.pruned_mono_ms) > PRUNE_EVERY_MS {
+        if ostler_os::mono_ms().saturating_sub(self.store.pruned_mono_ms) > PRUNE_EVERY_MS {
             self.prune();
             self.forget_old_mail();
             self.forget_old_sessions();
@@ -188,30 +189,37 @@ impl Supervisor {
     /// The runs we supervise that the registry no longer lists as ours.
     fn lost(&mut self, owned: Vec<RunId>) -> Vec<RunId> {
         let owned: HashSet<_> = owned.into_iter().collect();
-        let unwritten: HashSet<_> =
-            self.unsaved.runs.iter().chain(&self.batch.runs).map(|record| record.run_id).collect();
+        let unwritten: HashSet<_> = self
+            .store
+            .unsaved
+            .runs
+            .iter()
+            .chain(&self.store.batch.runs)
+            .map(|record| record.run_id)
+            .collect();
         let (lost, unsure): (Vec<RunId>, Vec<RunId>) = self
+            .core
             .world
             .records()
             .map(|record| record.run_id)
             .filter(|run| !owned.contains(run))
             .partition(|run| !unwritten.contains(run) && !self.is_passing(*run));
         if !unsure.is_empty() {
-            self.registry.report_again();
+            self.store.registry.report_again();
         }
         lost
     }
 
     fn look_for_expired(&mut self) {
-        let Ok(claims) = self.registry.claims() else { return };
+        let Ok(claims) = self.store.registry.claims() else { return };
         if claims.len() < 2 {
             return;
         }
         // Entries of other instances are news for clients that follow the journal here.
-        if let Ok(last) = self.registry.last_seq() {
-            self.last_seq.send_if_modified(|known| std::mem::replace(known, last) != last);
+        if let Ok(last) = self.store.registry.last_seq() {
+            self.store.last_seq.send_if_modified(|known| std::mem::replace(known, last) != last);
         }
-        let Ok(records) = self.registry.live() else { return };
+        let Ok(records) = self.store.registry.live() else { return };
         let expired: Vec<RunRecord> = records
             .into_iter()
             .filter(|record| self.ownership(record, &claims) == Ownership::Expired)
@@ -221,7 +229,7 @@ impl Supervisor {
         }
         for mut record in expired {
             let seen = self.observe(&mut record, Ownership::Expired);
-            self.events.push_back(Event::Observed { record: Box::new(record), seen });
+            self.core.events.push_back(Event::Observed { record: Box::new(record), seen });
         }
     }
 
@@ -242,7 +250,7 @@ impl Supervisor {
             return nothing(Gone::MachineRestarted);
         }
         let mut scope = ScopeFactory::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
-        let note = self.guardian_link.inheritance.note(record.run_id);
+        let note = self.guardian.guardian_link.inheritance.note(record.run_id);
         let mut noted_root = None;
         if let Some(recorded) = record.reaper.as_deref() {
             scope.hold_by(RunReaper::found(recorded.clone(), note));
@@ -266,20 +274,22 @@ impl Supervisor {
         // Other runs are not examined yet: an orphan may belong to any of them.
         let anybody = || Some(0);
         let relations = self.relations(record.start_time.unwrap_or(0), &anybody);
-        let status = match (&fingerprint, self.guardian_link.inheritance.process(record.run_id)) {
-            // An exit that the guardian saw, or that the inherited pidfd reports.
-            (Some(recorded), held) => {
-                let noted = scope.reaper().and_then(|reaper| reaper.ending_of(recorded.pid));
-                let copy = held.and_then(|held| held.try_clone().ok());
-                let description =
-                    || copy.and_then(|held| Process::held(held, recorded.clone()).ending());
-                let reaped = || held.and_then(|_| self.guardian_link.end_of(recorded.pid));
-                status_of(noted.or_else(description).or_else(reaped))
-            }
-            // The process exited before it was recorded: its identity is unknown, but not how it ended.
-            (None, Some(held)) => status_of(ostler_os::ending_behind(held.as_fd())),
-            (None, None) => ExitStatus::Unknown,
-        };
+        let status =
+            match (&fingerprint, self.guardian.guardian_link.inheritance.process(record.run_id)) {
+                // An exit that the guardian saw, or that the inherited pidfd reports.
+                (Some(recorded), held) => {
+                    let noted = scope.reaper().and_then(|reaper| reaper.ending_of(recorded.pid));
+                    let copy = held.and_then(|held| held.try_clone().ok());
+                    let description =
+                        || copy.and_then(|held| Process::held(held, recorded.clone()).ending());
+                    let reaped =
+                        || held.and_then(|_| self.guardian.guardian_link.end_of(recorded.pid));
+                    status_of(noted.or_else(description).or_else(reaped))
+                }
+                // The process exited before it was recorded: its identity is unknown, but not how it ended.
+                (None, Some(held)) => status_of(ostler_os::ending_behind(held.as_fd())),
+                (None, None) => ExitStatus::Unknown,
+            };
         let alive = fingerprint.filter(ostler_os::is_same_process);
         let leader = Leader {
             group: record.process_group_id.or(alive.as_ref().map(|alive| alive.pid)).unwrap_or(0),
@@ -299,7 +309,7 @@ impl Supervisor {
         Observation {
             gone: match record.pid {
                 Some(_) => Gone::Process,
-                None => self.guardian_link.inheritance.fate_of(record.run_id),
+                None => self.guardian.guardian_link.inheritance.fate_of(record.run_id),
             },
             identity: alive.map(|fingerprint| Identity {
                 process_group_id: leader.group,
@@ -311,7 +321,7 @@ impl Supervisor {
             tree,
             ownership,
             status,
-            hearing: if self.guardian_link.inheritance.has_output(record.run_id) {
+            hearing: if self.guardian.guardian_link.inheritance.has_output(record.run_id) {
                 Hearing::Kept
             } else {
                 Hearing::Lost

@@ -20,7 +20,7 @@ const PRUNE_MOST: u64 = 250;
 impl Supervisor {
     /// The oldest of those outside becomes the first process of a run of its own, with the old scope.
     pub(crate) fn let_go(&mut self, run: RunId) {
-        let Some(live) = self.live.get(&run) else { return };
+        let Some(live) = self.runs.live.get(&run) else { return };
         let members = self.members(live);
         let oldest = members
             .outside
@@ -33,7 +33,7 @@ impl Supervisor {
             .iter()
             .find(|member| member.pid == fingerprint.pid)
             .map_or(fingerprint.pid, |member| member.group);
-        let Some(parent) = self.world.record(run).cloned() else { return };
+        let Some(parent) = self.core.world.record(run).cloned() else { return };
         let Ok(random) = ostler_os::random() else { return };
         let at = now();
         let id = RunId::new(at.wall_ms, random);
@@ -69,26 +69,26 @@ impl Supervisor {
         self.unwatch(run);
         let token = self.new_token(id);
         let process = Process::open(&fingerprint);
-        let scope = self.live.get_mut(&run).and_then(|live| live.scope.take());
+        let scope = self.runs.live.get_mut(&run).and_then(|live| live.scope.take());
         if let Some(scope) = &scope {
-            self.limit_watch.add(id, scope.memory_alarm(fingerprint.pid));
+            self.threads.limit_watch.add(id, scope.memory_alarm(fingerprint.pid));
         }
         let is_watched_by_descriptor =
             scope.as_ref().is_some_and(|scope| scope.reaper().is_some_and(RunReaper::is_alive));
         if let Some(process) = process.as_ref().filter(|_| is_watched_by_descriptor) {
-            let _ = self.poller.add(process, token, Interest::Readable);
+            let _ = self.platform.poller.add(process, token, Interest::Readable);
         }
-        self.leaders.insert(fingerprint.pid, id);
-        let output = Arc::new(OutputState::new(self.home.run_folder(id), None));
-        self.output_writer.hand(run, id, Arc::clone(&output), self.log_bytes());
-        let handed = self.live.get_mut(&run).map(|live| std::mem::take(&mut live.ends));
+        self.runs.leaders.insert(fingerprint.pid, id);
+        let output = Arc::new(OutputState::new(self.identity.home.run_folder(id), None));
+        self.threads.output_writer.hand(run, id, Arc::clone(&output), self.log_bytes());
+        let handed = self.runs.live.get_mut(&run).map(|live| std::mem::take(&mut live.ends));
         let handed = handed.unwrap_or_default();
         self.keep_ends(id, &handed);
         self.let_go_ends(run, &handed);
         if let Some(process) = &process {
-            self.guardian_link.fd_store.keep_process(id, fingerprint.pid, process);
+            self.guardian.guardian_link.fd_store.keep_process(id, fingerprint.pid, process);
         }
-        self.live.insert(
+        self.runs.live.insert(
             id,
             LiveRun {
                 run: id,
@@ -110,8 +110,9 @@ impl Supervisor {
                 token,
             },
         );
-        self.events.push_back(Event::DetachDone { run, child: Box::new(child) });
-        self.events
+        self.core.events.push_back(Event::DetachDone { run, child: Box::new(child) });
+        self.core
+            .events
             .push_back(Event::Surveyed { run, tree: survey(&ostler_os::Members::default()) });
     }
 
@@ -119,7 +120,7 @@ impl Supervisor {
         let run = record.run_id;
         let record = {
             let mut record = record;
-            if let Some(live) = self.live.get(&run) {
+            if let Some(live) = self.runs.live.get(&run) {
                 record.last_output_at_ms = live.output.last_wall_ms().or(record.last_output_at_ms);
                 record.output_bytes = live.output.written().max(record.output_bytes);
             }
@@ -127,13 +128,13 @@ impl Supervisor {
         };
         self.note_strays(&record);
         let was_written = !self.is_passing(run) || record.cgroup.is_none();
-        let asked = self.live.get_mut(&run).and_then(|live| live.asked.take());
+        let asked = self.runs.live.get_mut(&run).and_then(|live| live.asked.take());
         self.drop_live(run);
         backends::of(record.backend_id).run_ended(self, &record);
         self.close_left(&record);
         let result = record.result();
         let record_is_check = record.session_id == RunSpec::CHECK_SESSION;
-        for waiter in self.waiters.remove(&run).unwrap_or_default() {
+        for waiter in self.waiting.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::Ended(result.clone()));
         }
         self.answer_start_waiters(run);
@@ -141,70 +142,75 @@ impl Supervisor {
             let _ = asked.send(record.clone());
         }
         // It ended before it ran: whoever asked for it learns why from the record.
-        if let Some(reply) = self.spawn_replies.remove(&run) {
+        if let Some(reply) = self.waiting.spawn_replies.remove(&run) {
             let _ = reply.send(Ok(record));
         }
         if record_is_check {
             // Nobody asks for it again, and a day has many of them.
             if was_written {
-                let _ = self.registry.forget(run);
-                self.output_writer.remove_folder(self.home.run_folder(run));
+                let _ = self.store.registry.forget(run);
+                self.threads.output_writer.remove_folder(self.identity.home.run_folder(run));
             }
             return;
         }
-        if self.stopping {
-            self.ended.push(result);
+        if self.life.stopping {
+            self.waiting.ended.push(result);
         }
-        self.ended_since_prune += 1;
-        if self.ended_since_prune * PRUNE_EVERY > self.settings.history_count.max(PRUNE_EVERY) {
+        self.store.ended_since_prune += 1;
+        if self.store.ended_since_prune * PRUNE_EVERY
+            > self.identity.settings.history_count.max(PRUNE_EVERY)
+        {
             self.prune();
         }
     }
 
     pub(crate) fn prune(&mut self) {
-        self.ended_since_prune = 0;
-        self.pruned_mono_ms = ostler_os::mono_ms();
-        let oldest = ostler_os::wall_ms().saturating_sub(self.settings.history_age_ms);
+        self.store.ended_since_prune = 0;
+        self.store.pruned_mono_ms = ostler_os::mono_ms();
+        let oldest = ostler_os::wall_ms().saturating_sub(self.identity.settings.history_age_ms);
         // What cannot be pruned now is pruned another time.
-        if let Ok(gone) =
-            self.registry.prune(self.instance, self.settings.history_count, oldest, PRUNE_MOST)
-        {
+        if let Ok(gone) = self.store.registry.prune(
+            self.identity.instance,
+            self.identity.settings.history_count,
+            oldest,
+            PRUNE_MOST,
+        ) {
             if gone.len() as u64 == PRUNE_MOST {
                 // There may be more: the next end goes on.
-                self.ended_since_prune = self.settings.history_count;
+                self.store.ended_since_prune = self.identity.settings.history_count;
             }
             for run in gone {
-                self.output_writer.remove_folder(self.home.run_folder(run));
+                self.threads.output_writer.remove_folder(self.identity.home.run_folder(run));
             }
         }
-        self.pruning.begin(&self.settings, self.home.registry());
+        self.store.pruning.begin(&self.identity.settings, self.identity.home.registry());
     }
 
     pub(crate) fn abandon(&mut self, run: RunId) {
         // What the new owner knows of is its own. A process that is in nobody's record is ours to end.
         let recorded =
-            self.registry.run(run).ok().flatten().and_then(|record| record.fingerprint());
-        if let Some(live) = self.live.get(&run)
+            self.store.registry.run(run).ok().flatten().and_then(|record| record.fingerprint());
+        if let Some(live) = self.runs.live.get(&run)
             && let (Some(process), Some(scope)) = (&live.process, &live.scope)
             && recorded.as_ref() != Some(process.fingerprint())
         {
             scope.kill_all(Some(process), || self.members(live));
-        } else if let Some(live) = self.live.get_mut(&run) {
+        } else if let Some(live) = self.runs.live.get_mut(&run) {
             let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
-            self.strays.let_go.extend(reaper.map(|reaper| reaper.fingerprint().pid));
-            self.strays.let_go.insert(live.leader);
+            self.runs.strays.let_go.extend(reaper.map(|reaper| reaper.fingerprint().pid));
+            self.runs.strays.let_go.insert(live.leader);
             live.scope = None;
             // Its pipes and its terminal are still in our hands, and closing them could end it.
             live.output.end();
             let input = Arc::clone(&live.input);
-            self.kept_inputs.insert(run, input);
+            self.runs.kept_inputs.insert(run, input);
         }
         self.drop_live(run);
-        if let Some(reply) = self.spawn_replies.remove(&run) {
+        if let Some(reply) = self.waiting.spawn_replies.remove(&run) {
             let message = "another supervisor took the run over before it began".to_owned();
             let _ = reply.send(Err(SpawnRefused::Registry { message }));
         }
-        for waiter in self.waiters.remove(&run).unwrap_or_default() {
+        for waiter in self.waiting.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::NotLive);
         }
     }
@@ -212,30 +218,30 @@ impl Supervisor {
     pub(crate) fn drop_live(&mut self, run: RunId) {
         // Nobody checks a check, nor does it talk back.
         if !self.is_passing(run) {
-            self.prober.forget(run);
-            self.apps.forget(run);
-            self.sockets.forget_word(run);
+            self.threads.prober.forget(run);
+            self.faces.apps.forget(run);
+            self.faces.sockets.forget_word(run);
         }
-        self.limit_watch.remove(run);
+        self.threads.limit_watch.remove(run);
         self.unwatch_screen(run);
         self.forget_idleness(run);
         self.unwatch(run);
-        let Some(live) = self.live.remove(&run) else { return };
+        let Some(live) = self.runs.live.remove(&run) else { return };
         if let Some(process) = &live.process
             && live.is_watched_by_descriptor
         {
-            self.poller.remove(process);
+            self.platform.poller.remove(process);
         }
         if let Some(client) = &live.client {
-            self.poller.remove(&**client);
+            self.platform.poller.remove(&**client);
         }
         for token in live.token..live.token + TOKENS {
-            self.tokens.remove(&token);
+            self.runs.tokens.remove(&token);
         }
         if let Some(process) = &live.process {
             let pid = process.fingerprint().pid;
-            if self.leaders.get(&pid) == Some(&run) {
-                self.leaders.remove(&pid);
+            if self.runs.leaders.get(&pid) == Some(&run) {
+                self.runs.leaders.remove(&pid);
             }
         }
         if !live.is_passing {
@@ -243,17 +249,17 @@ impl Supervisor {
         }
         self.let_go_word(run);
         if live.process.is_some() && !live.is_passing {
-            self.guardian_link.fd_store.let_go(&End::Process.name(run));
+            self.guardian.guardian_link.fd_store.let_go(&End::Process.name(run));
         }
         if !live.output.is_ended() {
-            self.output_writer.close(run);
+            self.threads.output_writer.close(run);
             // If it never began, the drain does not know it.
             if live.process.is_none() {
                 live.output.end();
             }
         }
         if let Some(scope) = live.scope {
-            self.room.take_back(scope);
+            self.platform.room.take_back(scope);
         }
     }
 }

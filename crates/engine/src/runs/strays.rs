@@ -44,18 +44,18 @@ impl Strays {
 
 impl Supervisor {
     pub(crate) fn trim_strays(&mut self) {
-        if self.strays.reapers.is_empty() && self.strays.nobodys.is_empty() {
+        if self.runs.strays.reapers.is_empty() && self.runs.strays.nobodys.is_empty() {
             return;
         }
         let reaper = |live: &LiveRun| Some(live.scope.as_ref()?.reaper()?.fingerprint().pid);
-        let of_live = self.live.values().filter_map(reaper).collect();
-        self.strays.trim(&of_live);
+        let of_live = self.runs.live.values().filter_map(reaper).collect();
+        self.runs.strays.trim(&of_live);
     }
 
     pub(crate) fn members(&self, live: &LiveRun) -> Members {
         let others_since = || self.others_since(live.run);
         let since = live.process.as_ref().map(|process| process.fingerprint().start_time);
-        let since = since.or_else(|| self.world.record(live.run)?.start_time).unwrap_or(0);
+        let since = since.or_else(|| self.core.world.record(live.run)?.start_time).unwrap_or(0);
         live.members(&self.relations(since, &others_since))
     }
 
@@ -65,14 +65,14 @@ impl Supervisor {
         others_since: &'a dyn Fn() -> Option<u64>,
     ) -> Relations<'a> {
         Relations {
-            leaders: &self.leaders,
-            reapers: &self.strays.reapers,
+            leaders: &self.runs.leaders,
+            reapers: &self.runs.strays.reapers,
             guardian: self.guardian_above(),
-            strays: &self.strays.nobodys,
+            strays: &self.runs.strays.nobodys,
             since,
             others_since,
             has_boundary: false,
-            census: &self.census,
+            census: &self.runs.census,
         }
     }
 
@@ -91,7 +91,7 @@ impl Supervisor {
             let process = live.process.as_ref();
             process.map_or(0, |process| process.fingerprint().start_time)
         };
-        self.live.values().filter(may_lose).map(began).min()
+        self.runs.live.values().filter(may_lose).map(began).min()
     }
 
     /// Records what an ended run left behind, so that it is not attributed to another run.
@@ -101,26 +101,26 @@ impl Supervisor {
             Extinct::Unknown => self.find_strays(Some(record.run_id)),
             Extinct::No => {
                 let left = self.survivors(record.run_id);
-                self.strays.unkillable.entry(key_of(record)).or_default().extend(left);
+                self.runs.strays.unkillable.entry(key_of(record)).or_default().extend(left);
             }
         }
     }
 
     /// The processes of a run that are alive now.
     pub(crate) fn survivors(&self, run: RunId) -> Vec<Fingerprint> {
-        let Some(live) = self.live.get(&run) else { return Vec::new() };
+        let Some(live) = self.runs.live.get(&run) else { return Vec::new() };
         self.members(live).pids().into_iter().filter_map(ostler_os::fingerprint_of).collect()
     }
 
     /// Children of ours or of the guardian that belong to no live run.
     fn unknown_children(&self) -> Vec<(i32, u64)> {
-        let groups: HashSet<i32> = self.live.values().map(|live| live.leader).collect();
+        let groups: HashSet<i32> = self.runs.live.values().map(|live| live.leader).collect();
         let is_known = |pid: i32, group: i32, session: i32, start_time: u64| {
-            self.leaders.contains_key(&pid)
+            self.runs.leaders.contains_key(&pid)
                 || groups.contains(&group)
                 || groups.contains(&session)
-                || self.strays.reapers.get(&pid) == Some(&start_time)
-                || self.strays.let_go.iter().any(|own| [pid, group, session].contains(own))
+                || self.runs.strays.reapers.get(&pid) == Some(&start_time)
+                || self.runs.strays.let_go.iter().any(|own| [pid, group, session].contains(own))
         };
         ostler_os::strays(self.guardian_above(), is_known)
     }
@@ -130,13 +130,13 @@ impl Supervisor {
         let found: Vec<(i32, u64)> = self
             .unknown_children()
             .into_iter()
-            .filter(|stray| !self.strays.nobodys.contains(stray))
+            .filter(|stray| !self.runs.strays.nobodys.contains(stray))
             .collect();
         if found.is_empty() {
             return;
         }
         let processes = named(found.iter().map(|(pid, _)| *pid));
-        self.strays.nobodys.extend(found);
+        self.runs.strays.nobodys.extend(found);
         let why = "belongs to no live run; ended when the daemon stops";
         let evidence = json!({ "processes": processes });
         match run {
@@ -165,13 +165,15 @@ impl Supervisor {
         let Some(guardian) = self.guardian_above() else { return };
         for (run, reaper) in ostler_os::reapers_below(guardian) {
             let pid = reaper.fingerprint().pid;
-            if self.strays.reapers.contains_key(&pid) || self.strays.let_go.contains(&pid) {
+            if self.runs.strays.reapers.contains_key(&pid) || self.runs.strays.let_go.contains(&pid)
+            {
                 continue;
             }
             // Another instance with the same registry may own it.
-            let owner = run.parse().ok().and_then(|run| self.registry.run(run).ok().flatten());
-            if owner.is_some_and(|record| record.owner_instance_id != self.instance) {
-                self.strays.let_go.insert(pid);
+            let owner =
+                run.parse().ok().and_then(|run| self.store.registry.run(run).ok().flatten());
+            if owner.is_some_and(|record| record.owner_instance_id != self.identity.instance) {
+                self.runs.strays.let_go.insert(pid);
                 continue;
             }
             self.end_tree_of(&run, reaper);
@@ -182,11 +184,11 @@ impl Supervisor {
     /// Called before any unit starts: ends process trees of this instance that a damaged or removed registry does not
     /// know. Otherwise a unit would run twice. With cgroups, such trees are found by their cgroups.
     pub(crate) fn end_forgotten(&mut self) {
-        if self.room.why_no_boundary().is_none() {
+        if self.platform.room.why_no_boundary().is_none() {
             return;
         }
-        for (run, reaper) in RunReaper::all_of(&self.instance.to_string()) {
-            let known = run.parse().map(|run| self.registry.run(run));
+        for (run, reaper) in RunReaper::all_of(&self.identity.instance.to_string()) {
+            let known = run.parse().map(|run| self.store.registry.run(run));
             if matches!(known, Ok(Ok(None))) {
                 let ending = reaper.clone();
                 self.end_tree_of(&run, reaper);
@@ -220,16 +222,16 @@ impl Supervisor {
             if let Some(reaper) =
                 record.reaper.as_deref().filter(|own| ostler_os::is_same_process(own))
             {
-                self.strays.reapers.insert(reaper.pid, reaper.start_time);
+                self.runs.strays.reapers.insert(reaper.pid, reaper.start_time);
             }
-            self.strays.unkillable.entry(key_of(record)).or_default().extend(alive);
+            self.runs.strays.unkillable.entry(key_of(record)).or_default().extend(alive);
         }
     }
 
     /// All processes that could not be ended and still live.
     pub(crate) fn all_that_lives_on(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
-        for (key, left) in &self.strays.unkillable {
+        for (key, left) in &self.runs.strays.unkillable {
             let alive = left.iter().filter(|left| ostler_os::is_same_process(left));
             lines.extend(alive.map(|left| format!("{key}: {}", why_it_lives(left.pid))));
         }
@@ -239,7 +241,7 @@ impl Supervisor {
 
     /// Why no run with this scope key may start now, if a process of an earlier one lives.
     pub(crate) fn lives_on(&self, scope_key: &str) -> Option<String> {
-        let mut left = self.strays.unkillable.get(scope_key)?.iter();
+        let mut left = self.runs.strays.unkillable.get(scope_key)?.iter();
         let alive = left.find(|left| ostler_os::is_same_process(left))?;
         Some(why_it_lives(alive.pid))
     }

@@ -25,7 +25,7 @@ impl Supervisor {
             Write::Note(entry) if entry.run_id.is_some_and(|run| self.is_passing(run)) => {}
             Write::Save(record) => {
                 let mut record = *record;
-                if let Some(live) = self.live.get(&record.run_id) {
+                if let Some(live) = self.runs.live.get(&record.run_id) {
                     record.last_output_at_ms =
                         live.output.last_wall_ms().or(record.last_output_at_ms);
                     record.output_bytes = live.output.written().max(record.output_bytes);
@@ -33,48 +33,54 @@ impl Supervisor {
                 if record.state == RunState::Exited && record.extinct == Extinct::No {
                     record.survivors = self.survivors(record.run_id);
                 }
-                self.batch.save(record);
+                self.store.batch.save(record);
             }
-            Write::Note(entry) => self.batch.entries.push(entry),
-            Write::Count(counter, value) => self.batch.counts.push((counter, value)),
+            Write::Note(entry) => self.store.batch.entries.push(entry),
+            Write::Count(counter, value) => self.store.batch.counts.push((counter, value)),
             Write::SaveUnit(unit) => {
-                self.is_timetable_old |=
+                self.schedule.is_timetable_old |=
                     unit.spec.schedule.is_some() || unit.spec.hooks.deadman.is_some();
-                self.batch.units.insert(unit.spec.name.clone(), Some(unit));
+                self.store.batch.units.insert(unit.spec.name.clone(), Some(unit));
             }
             Write::RemoveUnit(name) => {
-                self.is_timetable_old = true;
-                self.kept_awake.remove(&name);
-                self.batch.units.insert(name, None);
+                self.schedule.is_timetable_old = true;
+                self.agents.kept_awake.remove(&name);
+                self.store.batch.units.insert(name, None);
             }
             Write::SavePool(pool) => {
-                self.batch.pools.insert(pool.name.clone(), Some(pool));
+                self.store.batch.pools.insert(pool.name.clone(), Some(pool));
             }
             Write::RemovePool(name) => {
-                self.batch.pools.insert(name, None);
+                self.store.batch.pools.insert(name, None);
             }
         }
     }
 
     /// Writes the batch in one transaction. If that fails, the batch is kept and retried.
     pub(crate) fn commit(&mut self) -> Durable {
-        if self.batch.is_empty() {
+        if self.store.batch.is_empty() {
             return Durable::Yes;
         }
-        if self.retry_at.is_some() {
+        if self.store.retry_at.is_some() {
             self.keep_unsaved();
             return Durable::No;
         }
-        match self.registry.commit(self.instance, &mut self.batch) {
+        match self.store.registry.commit(self.identity.instance, &mut self.store.batch) {
             Ok(()) => {
-                if let Some(last) = self.batch.entries.last() {
-                    self.last_seq.send_replace(last.seq);
-                    let written = self.batch.entries.len();
-                    self.life_log.notify(&self.batch.entries, &self.home.log());
-                    self.pruning.wrote(written, &self.settings, self.home.registry());
+                if let Some(last) = self.store.batch.entries.last() {
+                    self.store.last_seq.send_replace(last.seq);
+                    let written = self.store.batch.entries.len();
+                    self.store
+                        .life_log
+                        .notify(&self.store.batch.entries, &self.identity.home.log());
+                    self.store.pruning.wrote(
+                        written,
+                        &self.identity.settings,
+                        self.identity.home.registry(),
+                    );
                 }
-                self.batch = Batch::default();
-                if self.registry_error.take().is_some() {
+                self.store.batch = Batch::default();
+                if self.store.registry_error.take().is_some() {
                     self.entry(What::RegistryRecovered, "pending changes were written", json!({}));
                 }
                 Durable::Yes
@@ -88,36 +94,36 @@ impl Supervisor {
     }
 
     fn registry_failed(&mut self, error: RegistryError) {
-        let message = error.at(self.home.registry()).description();
-        if self.registry_error.is_none() {
+        let message = error.at(self.identity.home.registry()).description();
+        if self.store.registry_error.is_none() {
             // Our own log may be on the same full disk.
             let _ = writeln!(std::io::stderr(), "ostler: {message}");
             self.entry(What::RegistryFailed, &message, json!({}));
         }
-        self.registry_error = Some(message);
-        self.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
+        self.store.registry_error = Some(message);
+        self.store.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
     }
 
     fn keep_unsaved(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
+        let batch = std::mem::take(&mut self.store.batch);
         for record in batch.runs {
-            self.unsaved.save(record);
+            self.store.unsaved.save(record);
         }
-        self.unsaved.entries.extend(batch.entries);
-        self.unsaved.counts.extend(batch.counts);
-        self.unsaved.units.extend(batch.units);
-        self.unsaved.pools.extend(batch.pools);
+        self.store.unsaved.entries.extend(batch.entries);
+        self.store.unsaved.counts.extend(batch.counts);
+        self.store.unsaved.units.extend(batch.units);
+        self.store.unsaved.pools.extend(batch.pools);
     }
 
     pub(crate) fn batch_unsaved(&mut self) {
-        let new = std::mem::replace(&mut self.batch, std::mem::take(&mut self.unsaved));
+        let new = std::mem::replace(&mut self.store.batch, std::mem::take(&mut self.store.unsaved));
         for record in new.runs {
-            self.batch.save(record);
+            self.store.batch.save(record);
         }
-        self.batch.entries.extend(new.entries);
-        self.batch.counts.extend(new.counts);
-        self.batch.units.extend(new.units);
-        self.batch.pools.extend(new.pools);
+        self.store.batch.entries.extend(new.entries);
+        self.store.batch.counts.extend(new.counts);
+        self.store.batch.units.extend(new.units);
+        self.store.batch.pools.extend(new.pools);
     }
 
     pub(crate) fn entry(&mut self, what: What, why: &str, evidence: serde_json::Value) {
@@ -145,7 +151,7 @@ impl Supervisor {
             serde_json::Value::Object(map) => map,
             _ => serde_json::Map::new(),
         };
-        self.batch.entries.push(Entry {
+        self.store.batch.entries.push(Entry {
             seq: 0,
             at_ms: ostler_os::wall_ms(),
             who: Actor::Supervisor,

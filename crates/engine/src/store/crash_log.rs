@@ -51,14 +51,14 @@ impl Supervisor {
         ran_ms: u64,
         description: &str,
     ) {
-        let path = self.home.path().join("crash.log");
+        let path = self.identity.home.path().join("crash.log");
         let now_ms = ostler_os::wall_ms();
         let ended_ms = run.ended_at_ms.unwrap_or(now_ms);
         let mut entry = head(unit, run, ended_ms, ran_ms, description).into_bytes();
-        if self.crash_budget.allows(unit, now_ms) {
-            let folder = self.home.run_folder(run.run_id);
+        if self.store.crash_budget.allows(unit, now_ms) {
+            let folder = self.identity.home.run_folder(run.run_id);
             let lines = last_lines(&folder, run.output_bytes);
-            self.crash_budget.spend(unit, lines.len() as u64);
+            self.store.crash_budget.spend(unit, lines.len() as u64);
             entry.extend(lines);
         } else {
             let description = "(omitted: this unit reached its daily limit)\n";

@@ -86,11 +86,12 @@ impl Supervisor {
             }
             MailAsk::Claim { to, most, reply } => self.claim_mail(&to, most, now_ms, reply),
             MailAsk::Settle { ids, is_read, reply } => {
-                let settled = self.registry.settle_mail(self.instance, &ids, is_read, now_ms);
+                let settled =
+                    self.store.registry.settle_mail(self.identity.instance, &ids, is_read, now_ms);
                 let _ = reply.send(self.describe(settled));
             }
             MailAsk::Remove { ids, reply } => {
-                let removed = self.registry.remove_mail(self.instance, &ids, now_ms);
+                let removed = self.store.registry.remove_mail(self.identity.instance, &ids, now_ms);
                 let _ = reply.send(self.describe(removed));
             }
             MailAsk::Queue { draft, reply } => {
@@ -100,8 +101,9 @@ impl Supervisor {
                 self.claim_nudges(&to, most, now_ms, reply);
             }
             MailAsk::SettleNudge { id, receipt, why, reply } => {
-                let registry = &mut self.registry;
-                let settled = registry.settle_nudge(self.instance, &id, receipt, &why, now_ms);
+                let registry = &mut self.store.registry;
+                let settled =
+                    registry.settle_nudge(self.identity.instance, &id, receipt, &why, now_ms);
                 let _ = reply.send(settled.map_err(NotKept::from));
             }
         }
@@ -111,9 +113,9 @@ impl Supervisor {
         let MailDraft { id, from, to, subject, body, kind } = draft;
         let id = id.map_or_else(|| new_id(now_ms), Ok)?;
         let mail = Mail { id, from, to, subject, body, kind, sent_at_ms: now_ms, read_at_ms: None };
-        match self.registry.send_mail(self.instance, &mail)? {
+        match self.store.registry.send_mail(self.identity.instance, &mail)? {
             Sent::Now => {
-                self.handle.mail_news().add(std::iter::once(&mail.to));
+                self.faces.handle.mail_news().add(std::iter::once(&mail.to));
                 self.wake_for(&mail.to, &format!("mail from {}", mail.from));
                 if mail.kind == MailKind::Handoff {
                     let evidence = json!({ "unit": mail.to, "mail": mail.id });
@@ -132,10 +134,10 @@ impl Supervisor {
         if reply.is_closed() {
             return;
         }
-        let claimed = self.registry.claim_mail(self.instance, to, most, now_ms);
+        let claimed = self.store.registry.claim_mail(self.identity.instance, to, most, now_ms);
         if let Err(Ok(unreceived)) = reply.send(claimed.map_err(NotKept::from)) {
             let ids: Vec<String> = unreceived.into_iter().map(|mail| mail.id).collect();
-            let _ = self.registry.settle_mail(self.instance, &ids, false, now_ms);
+            let _ = self.store.registry.settle_mail(self.identity.instance, &ids, false, now_ms);
         }
     }
 
@@ -143,11 +145,17 @@ impl Supervisor {
         if reply.is_closed() {
             return;
         }
-        let claimed = self.registry.claim_nudges(self.instance, to, most, now_ms);
+        let claimed = self.store.registry.claim_nudges(self.identity.instance, to, most, now_ms);
         if let Err(Ok(unreceived)) = reply.send(claimed.map_err(NotKept::from)) {
             for Nudge { id, why, .. } in unreceived {
-                let registry = &mut self.registry;
-                let _ = registry.settle_nudge(self.instance, &id, Receipt::Queued, &why, now_ms);
+                let registry = &mut self.store.registry;
+                let _ = registry.settle_nudge(
+                    self.identity.instance,
+                    &id,
+                    Receipt::Queued,
+                    &why,
+                    now_ms,
+                );
             }
         }
     }
@@ -167,7 +175,7 @@ impl Supervisor {
             receipt_at_ms: now_ms,
             why: "waiting until text can be typed into the session".to_owned(),
         };
-        let queued = self.registry.queue_nudge(self.instance, nudge)?;
+        let queued = self.store.registry.queue_nudge(self.identity.instance, nudge)?;
         if queued.receipt == Receipt::Queued {
             self.wake_for(&queued.to, &format!("a nudge from {}", queued.from));
         }
@@ -176,7 +184,7 @@ impl Supervisor {
 
     fn describe(&self, changed: Result<Vec<Mail>, RegistryError>) -> Result<Vec<Mail>, NotKept> {
         let changed = changed?;
-        self.handle.mail_news().add(changed.iter().map(|mail| &mail.to));
+        self.faces.handle.mail_news().add(changed.iter().map(|mail| &mail.to));
         Ok(changed)
     }
 
@@ -184,10 +192,10 @@ impl Supervisor {
     pub(crate) fn forget_old_mail(&mut self) {
         const MOST: u64 = 1_000;
         let now_ms = ostler_os::wall_ms();
-        if let Ok(boxes) = self.registry.forget_mail(self.instance, now_ms, MOST) {
-            self.handle.mail_news().add(boxes.iter());
+        if let Ok(boxes) = self.store.registry.forget_mail(self.identity.instance, now_ms, MOST) {
+            self.faces.handle.mail_news().add(boxes.iter());
         }
-        let _ = self.registry.forget_nudges(self.instance, now_ms, MOST);
+        let _ = self.store.registry.forget_nudges(self.identity.instance, now_ms, MOST);
     }
 }
 

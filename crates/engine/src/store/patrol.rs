@@ -15,17 +15,17 @@ pub(crate) enum PatrolAsk {
 
 impl Supervisor {
     pub(crate) fn take_patrol(&mut self, ask: PatrolAsk) {
-        let instance = self.instance;
+        let instance = self.identity.instance;
         let (done, reply) = match ask {
             PatrolAsk::Save { save, reply } => {
-                (self.registry.save_patrol(instance, &save).map_err(NotKept::from), reply)
+                (self.store.registry.save_patrol(instance, &save).map_err(NotKept::from), reply)
             }
             PatrolAsk::Say { agent, said, reply } => {
-                let said = self.registry.report_agent(instance, &agent, &said);
+                let said = self.store.registry.report_agent(instance, &agent, &said);
                 (said.map_err(NotKept::from), reply)
             }
             PatrolAsk::Order { seen, now, reply } => {
-                let ordered = match self.registry.order_patrol(instance, &seen, &now) {
+                let ordered = match self.store.registry.order_patrol(instance, &seen, &now) {
                     Ok(Ordered::Yes) => Ok(()),
                     Ok(Ordered::Changed) => Err(NotKept::Changed),
                     Err(error) => Err(error.into()),
@@ -48,9 +48,9 @@ impl Supervisor {
         };
         let entries = notes.into_iter().map(entry).collect();
         let mut batch = Batch { entries, ..Batch::default() };
-        self.registry.commit(self.instance, &mut batch)?;
+        self.store.registry.commit(self.identity.instance, &mut batch)?;
         if let Some(last) = batch.entries.last() {
-            self.last_seq.send_replace(last.seq);
+            self.store.last_seq.send_replace(last.seq);
         }
         Ok(())
     }

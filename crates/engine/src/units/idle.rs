@@ -46,7 +46,7 @@ enum Found {
 impl Supervisor {
     pub(crate) fn look_idle(&mut self, unit: String, run: RunId) {
         let found = self.idleness(&unit, run);
-        let spec = self.world.unit(&unit).map(|record| &record.spec);
+        let spec = self.core.world.unit(&unit).map(|record| &record.spec);
         let after_ms = spec.and_then(|spec| spec.idle).map_or(u64::MAX, |idle| idle.after_ms);
         let tmux = spec.and_then(|spec| spec.tmux.clone());
         let now_ms = ostler_os::mono_ms();
@@ -57,7 +57,7 @@ impl Supervisor {
         {
             // Only tmux knows whether a client is attached to the session.
             let order = Order::Unattended { subject, argv, mono_ms: *mono_ms };
-            if self.prober.order(order).is_ok() {
+            if self.threads.prober.order(order).is_ok() {
                 return;
             }
         }
@@ -76,32 +76,34 @@ impl Supervisor {
     fn notify_idle(&mut self, unit: String, run: RunId, found: Found) {
         let idle = match found {
             Found::Idle { mono_ms } => {
-                self.kept_awake.remove(&unit);
+                self.agents.kept_awake.remove(&unit);
                 Idle::Since { mono_ms }
             }
             Found::Awake(why) => {
-                if let Some(live) = self.live.get(&run) {
+                if let Some(live) = self.runs.live.get(&run) {
                     live.hands.touch();
                 }
-                self.kept_awake.insert(unit.clone(), (run, why));
+                self.agents.kept_awake.insert(unit.clone(), (run, why));
                 Idle::No
             }
             Found::Unsure => Idle::No,
         };
-        self.events.push_back(Event::Unit { name: unit, event: UnitEvent::Idle { run, idle } });
+        self.core
+            .events
+            .push_back(Event::Unit { name: unit, event: UnitEvent::Idle { run, idle } });
     }
 
     fn idleness(&mut self, unit: &str, run: RunId) -> Found {
-        let Some(record) = self.world.unit(unit) else { return Found::Awake(String::new()) };
+        let Some(record) = self.core.world.unit(unit) else { return Found::Awake(String::new()) };
         let spec = record.spec.clone();
         if let Some(why) = self.obstacle(&spec, run) {
             return Found::Awake(why);
         }
         let now_ms = ostler_os::mono_ms();
         let ago = |wall_ms: u64| ostler_os::wall_ms().saturating_sub(wall_ms);
-        let Some(live) = self.live.get(&run) else { return Found::Awake(String::new()) };
+        let Some(live) = self.runs.live.get(&run) else { return Found::Awake(String::new()) };
         let touched_ms = live.hands.touched_mono_ms();
-        match self.agent_idle.get(&run) {
+        match self.agents.agent_idle.get(&run) {
             Some(AgentIdle::No) => return Found::Awake("its agent is not idle".to_owned()),
             Some(AgentIdle::Since { since_ms }) => {
                 let mono_ms = now_ms.saturating_sub(ago(*since_ms));
@@ -113,7 +115,7 @@ impl Supervisor {
             let wall_ms = live.output.last_wall_ms()?;
             Some(now_ms.saturating_sub(ago(wall_ms)))
         });
-        let started_ms = self.world.record(run).and_then(|record| record.started_mono_ms);
+        let started_ms = self.core.world.record(run).and_then(|record| record.started_mono_ms);
         let moments = [received_ms, started_ms, Some(touched_ms)];
         let mono_ms = moments.into_iter().flatten().max().unwrap_or(now_ms);
         let after_ms = spec.idle.map_or(u64::MAX, |idle| idle.after_ms);
@@ -131,12 +133,15 @@ impl Supervisor {
 
     /// What keeps the unit awake, whatever the agent does.
     fn obstacle(&self, spec: &UnitSpec, run: RunId) -> Option<String> {
-        match self.live.get(&run).map(|live| live.hands.attached()) {
+        match self.runs.live.get(&run).map(|live| live.hands.attached()) {
             Some(0) | None => {}
             Some(_) => return Some("a client is attached to its terminal".to_owned()),
         }
-        let waiting =
-            self.registry.waiting_for(self.instance, &names_of(spec), ostler_os::wall_ms());
+        let waiting = self.store.registry.waiting_for(
+            self.identity.instance,
+            &names_of(spec),
+            ostler_os::wall_ms(),
+        );
         match waiting {
             // A failure to read must not end a unit.
             Err(error) => {
@@ -146,7 +151,7 @@ impl Supervisor {
             Ok((0, nudges)) => return Some(format!("{nudges} queued nudges")),
             Ok((mail, _)) => return Some(format!("{mail} unread mail")),
         }
-        let said = self.registry.said_of(self.instance, &spec.name).ok().flatten();
+        let said = self.store.registry.said_of(self.identity.instance, &spec.name).ok().flatten();
         if let Some(said) = said {
             if said.busy_until_ms.is_some_and(|until| until > ostler_os::wall_ms()) {
                 return Some("its agent reported that it is busy".to_owned());
@@ -164,14 +169,15 @@ impl Supervisor {
         let program = AgentSession::program_of(&spec.argv);
         let is_named =
             spec.resume.iter().flatten().any(|word| word.contains(AgentSession::PLACEHOLDER));
-        let known = self.sessions.get(&spec.name).is_some_and(|known| known.program == program);
+        let known =
+            self.agents.sessions.get(&spec.name).is_some_and(|known| known.program == program);
         is_named && !known
     }
 
     /// The CPU use of a silent run, from two measurements.
     fn processor_of(&mut self, run: RunId, now_ms: u64) -> Option<u64> {
-        let record = self.world.record(run)?;
-        let live = self.live.get(&run)?;
+        let record = self.core.world.record(run)?;
+        let live = self.runs.live.get(&run)?;
         let scope = live.scope.as_ref();
         let subject = TreeSubject {
             root: record.pid?,
@@ -184,7 +190,7 @@ impl Supervisor {
         let cpu_ms =
             seen.into_iter().next().flatten()?.cpu_ms + ostler_os::time_in_line_ms(&subject);
         let mark = CpuMark { at_ms: now_ms, cpu_ms, percent: None };
-        let mark = match self.cpu_marks.get(&run) {
+        let mark = match self.agents.cpu_marks.get(&run) {
             Some(before) if now_ms.saturating_sub(before.at_ms) >= MEASURED_MS => {
                 let used_ms = cpu_ms.saturating_sub(before.cpu_ms);
                 let percent = Some(used_ms * 100 / (now_ms - before.at_ms));
@@ -193,7 +199,7 @@ impl Supervisor {
             Some(before) => *before,
             None => mark,
         };
-        self.cpu_marks.insert(run, mark);
+        self.agents.cpu_marks.insert(run, mark);
         mark.percent
     }
 
@@ -202,6 +208,7 @@ impl Supervisor {
         let is_meant =
             |spec: &UnitSpec| spec.idle.is_some() && names_of(spec).contains(&name.to_owned());
         let units: Vec<String> = self
+            .core
             .world
             .unit_records()
             .filter(|record| record.suspended.is_some() && is_meant(&record.spec))
@@ -213,20 +220,21 @@ impl Supervisor {
     }
 
     pub(crate) fn wake_unit(&mut self, name: String, by: Actor, why: String) {
-        self.events.push_back(Event::Unit { name, event: UnitEvent::Wake { by, why } });
+        self.core.events.push_back(Event::Unit { name, event: UnitEvent::Wake { by, why } });
     }
 
     /// Resumes units whose mail or nudge arrived while no supervisor ran, or just before it died.
     pub(crate) fn wake_those_with_work(&mut self) {
         let now_ms = ostler_os::wall_ms();
         let sleeping: Vec<(String, Vec<String>)> = self
+            .core
             .world
             .unit_records()
             .filter(|record| record.suspended.is_some())
             .map(|record| (record.spec.name.clone(), names_of(&record.spec)))
             .collect();
         for (unit, names) in sleeping {
-            let waiting = self.registry.waiting_for(self.instance, &names, now_ms);
+            let waiting = self.store.registry.waiting_for(self.identity.instance, &names, now_ms);
             if waiting.is_ok_and(|waiting| waiting != (0, 0)) {
                 self.wake_unit(unit, Actor::Supervisor, "mail or a nudge is waiting".to_owned());
             }
@@ -240,13 +248,13 @@ impl Supervisor {
         run: Option<RunId>,
         state: UnitState,
     ) -> Option<String> {
-        let (of, why) = self.kept_awake.get(unit)?;
+        let (of, why) = self.agents.kept_awake.get(unit)?;
         (state == UnitState::Ready && Some(*of) == run).then(|| why.clone())
     }
 
     pub(crate) fn forget_idleness(&mut self, run: RunId) {
-        self.agent_idle.remove(&run);
-        self.cpu_marks.remove(&run);
+        self.agents.agent_idle.remove(&run);
+        self.agents.cpu_marks.remove(&run);
     }
 }
 

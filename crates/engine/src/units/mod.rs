@@ -66,13 +66,14 @@ impl Supervisor {
         let Declaration { units, pools, file, mut gone, start, dry_run } = declaration;
         let down = file.as_deref().filter(|_| units.is_empty());
         let left_before = self.left_to_end(&gone, down);
-        let mut leaving = unlisted(self.world.unit_records().map(|record| &record.spec));
+        let mut leaving = unlisted(self.core.world.unit_records().map(|record| &record.spec));
         leaving.retain(|name| {
-            let of = self.world.unit(name).and_then(|unit| unit.spec.file.as_deref());
+            let of = self.core.world.unit(name).and_then(|unit| unit.spec.file.as_deref());
             !gone.contains(name) && (down.is_none() || of != down)
         });
         gone.extend(leaving.iter().cloned());
         let gone: Vec<String> = self
+            .core
             .world
             .unit_views(now())
             .into_iter()
@@ -102,15 +103,15 @@ impl Supervisor {
             }
             self.forget_foreign_sessions(&declared);
             if let Some(file) = file {
-                self.events.push_back(Event::PoolsDeclared { pools, file });
+                self.core.events.push_back(Event::PoolsDeclared { pools, file });
             }
-            self.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
+            self.core.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
         }
         Ok(plan)
     }
 
     fn notify_changed_config(&self, new: &Declared) {
-        let Some(known) = self.world.unit(&new.spec.name) else { return };
+        let Some(known) = self.core.world.unit(&new.spec.name) else { return };
         if let (Some(before), Some(now)) = (&known.spec.app, &new.spec.app)
             && before.config != now.config
             && known.run_digest == new.run_digest
@@ -120,7 +121,7 @@ impl Supervisor {
     }
 
     fn planned(&self, new: &Declared, start: bool) -> Change {
-        let kind = match self.world.unit(&new.spec.name) {
+        let kind = match self.core.world.unit(&new.spec.name) {
             None => ChangeKind::Add,
             Some(known) if known.run_digest != new.run_digest => ChangeKind::Restart,
             Some(known) if known.digest != new.digest => ChangeKind::Update,
@@ -133,14 +134,14 @@ impl Supervisor {
     }
 
     pub(crate) fn ask_units(&mut self, names: Vec<String>, ask: UnitAsk, by: Actor) {
-        self.events.push_back(Event::UnitsAsked { names, ask, by });
+        self.core.events.push_back(Event::UnitsAsked { names, ask, by });
     }
 
     /// The views of all units, with their processes.
     pub(crate) fn unit_views(&self) -> Vec<UnitView> {
-        let mut views = self.world.unit_views(now());
+        let mut views = self.core.world.unit_views(now());
         for view in &mut views {
-            if let Some(record) = view.run_id.and_then(|run| self.world.record(run)) {
+            if let Some(record) = view.run_id.and_then(|run| self.core.world.record(run)) {
                 let shown = backends::of(record.backend_id).shown_pid(self, record);
                 view.pid = shown.or(record.pid);
                 view.started_at_ms = record.started_at_ms;
@@ -151,19 +152,22 @@ impl Supervisor {
                 view.state = UnitState::Error;
                 view.why = format!("not ended: {description}");
             }
-            view.next_at_ms = view.next_at_ms.or_else(|| self.timetable.next_of(&view.name));
+            view.next_at_ms =
+                view.next_at_ms.or_else(|| self.schedule.timetable.next_of(&view.name));
             view.kept_awake = self.awake_because(&view.name, view.run_id, view.state);
-            view.agent_session = self.sessions.get(&view.name).map(|session| session.id.clone());
+            view.agent_session =
+                self.agents.sessions.get(&view.name).map(|session| session.id.clone());
             if view.agent.is_none() {
                 view.agent = self.dead_agent(view).map(Box::new);
             }
-            if let Some(why) = self.world.unit(&view.name).and_then(|unit| lacks_tmux(&unit.spec))
+            if let Some(why) =
+                self.core.world.unit(&view.name).and_then(|unit| lacks_tmux(&unit.spec))
                 && view.state == UnitState::Ready
                 && view.why.is_empty()
             {
                 view.why = why.to_owned();
             }
-            let report = view.run_id.and_then(|run| self.apps.get(run));
+            let report = view.run_id.and_then(|run| self.faces.apps.get(run));
             if view.probe_state.is_some() {
                 let report = report.as_deref().filter(|_| view.state == UnitState::Ready);
                 view.last_seen_running_at = last_seen_running(view, report);
@@ -183,38 +187,38 @@ impl Supervisor {
     }
 
     pub(crate) fn schedule_due(&mut self, now_ms: u64) -> u64 {
-        if std::mem::take(&mut self.is_timetable_old) {
-            let units = self.world.unit_records().filter_map(|record| {
+        if std::mem::take(&mut self.schedule.is_timetable_old) {
+            let units = self.core.world.unit_records().filter_map(|record| {
                 let spec = record.spec.schedule.clone()?;
                 Some((record.spec.name.clone(), spec, record.fired_at_ms))
             });
-            self.timetable.set(units, ostler_os::wall_ms());
+            self.schedule.timetable.set(units, ostler_os::wall_ms());
             self.maintain_deadmen();
         }
-        let in_ms = self.timetable.due_in(ostler_os::wall_ms());
+        let in_ms = self.schedule.timetable.due_in(ostler_os::wall_ms());
         in_ms.map_or(u64::MAX, |in_ms| now_ms.saturating_add(in_ms))
     }
 
     pub(crate) fn look_at_timetable(&mut self) {
-        for name in self.timetable.due(ostler_os::wall_ms()) {
-            self.events.push_back(Event::Unit { name, event: UnitEvent::ScheduleDue });
+        for name in self.schedule.timetable.due(ostler_os::wall_ms()) {
+            self.core.events.push_back(Event::Unit { name, event: UnitEvent::ScheduleDue });
         }
     }
 
     /// Replies to the callers whose condition is met.
     pub(crate) fn answer_unit_waiters(&mut self) {
-        self.proven_at = None;
-        if self.unit_waiters.is_empty() {
+        self.waiting.proven_at = None;
+        if self.waiting.unit_waiters.is_empty() {
             return;
         }
         let now_ms = ostler_os::mono_ms();
         let with_runs = self.units_with_runs();
-        for waiter in std::mem::take(&mut self.unit_waiters) {
+        for waiter in std::mem::take(&mut self.waiting.unit_waiters) {
             let is_true = match waiter.until {
                 WaitCondition::Settled => self.is_settled(&waiter.names, now_ms),
                 // A unit that another caller wants running again may not stop for a long time.
                 WaitCondition::Stopped => waiter.names.iter().all(|name| {
-                    (self.world.is_unit_stopped(name)
+                    (self.core.world.is_unit_stopped(name)
                         && !with_runs.contains(name)
                         && !self.is_left_watched(name))
                         || self.is_unit_wanted(name)
@@ -225,7 +229,7 @@ impl Supervisor {
                 views.retain(|view| waiter.names.contains(&view.name));
                 let _ = waiter.reply.send(views);
             } else if !waiter.reply.is_closed() {
-                self.unit_waiters.push(waiter);
+                self.waiting.unit_waiters.push(waiter);
             }
         }
     }
@@ -233,10 +237,11 @@ impl Supervisor {
     /// Units whose processes requested runs that are live, in their current or an earlier run.
     fn units_with_runs(&self) -> HashSet<String> {
         let record = |run: RunId| {
-            let live = self.world.record(run).cloned();
-            live.or_else(|| self.registry.run(run).ok().flatten())
+            let live = self.core.world.record(run).cloned();
+            live.or_else(|| self.store.registry.run(run).ok().flatten())
         };
-        let children = self.world.records().filter(|child| child.parent.is_some() && !child.keep);
+        let children =
+            self.core.world.records().filter(|child| child.parent.is_some() && !child.keep);
         let above = children.flat_map(|child| {
             let above = std::iter::successors(child.parent.and_then(record), |above| {
                 above.parent.filter(|_| !above.keep).and_then(record)
@@ -247,22 +252,23 @@ impl Supervisor {
     }
 
     fn is_unit_wanted(&self, name: &str) -> bool {
-        self.world.unit(name).is_some_and(|record| record.desired == Desired::Running)
+        self.core.world.unit(name).is_some_and(|record| record.desired == Desired::Running)
     }
 
     /// A unit without a readiness check must live for a moment first: a program that cannot work usually exits at once.
     fn is_settled(&mut self, names: &[String], now_ms: u64) -> bool {
-        if !names.iter().all(|name| self.world.is_unit_settled(name)) {
+        if !names.iter().all(|name| self.core.world.is_unit_settled(name)) {
             return false;
         }
         let proven_at = |name: &String| {
-            let record = self.world.unit(name).filter(|record| record.spec.ready.is_none())?;
-            let run = self.world.record(self.world.unit_run(&record.spec.name)?)?;
+            let record = self.core.world.unit(name).filter(|record| record.spec.ready.is_none())?;
+            let run = self.core.world.record(self.core.world.unit_run(&record.spec.name)?)?;
             Some(run.started_mono_ms? + PROOF_MS)
         };
         match names.iter().filter_map(proven_at).max() {
             Some(at) if now_ms < at => {
-                self.proven_at = Some(self.proven_at.map_or(at, |other| other.min(at)));
+                self.waiting.proven_at =
+                    Some(self.waiting.proven_at.map_or(at, |other| other.min(at)));
                 false
             }
             Some(_) | None => true,
@@ -270,22 +276,22 @@ impl Supervisor {
     }
 
     pub(crate) fn launch(&mut self, unit: &str) {
-        let Some(record) = self.world.unit(unit) else { return };
+        let Some(record) = self.core.world.unit(unit) else { return };
         if record.spec.container.is_some() || record.spec.tmux.is_some() {
             self.end_sweep(unit);
         }
         let run = ostler_os::random().map(|random| RunId::new(ostler_os::wall_ms(), random));
         let spec = run.ok().and_then(|run| Some((run, self.copy_of(unit, run)?)));
         let Some((run, spec)) = spec else {
-            return self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
+            return self.core.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
         };
         // If its reports cannot be received, it is not started, and an error says why.
         let _ = self.report_of(unit, run);
-        let lacks = self.world.unit(unit).and_then(|record| lacks_tmux(&record.spec));
+        let lacks = self.core.world.unit(unit).and_then(|record| lacks_tmux(&record.spec));
         match self.new_run(Box::new(spec), Actor::Supervisor) {
             // The spec is built again at the spawn: a thousand waiting specs would need much memory.
             Ok(run) => {
-                if let Some(live) = self.live.get_mut(&run) {
+                if let Some(live) = self.runs.live.get_mut(&run) {
                     live.spec = None;
                 }
                 self.note_resumption(unit, run);
@@ -294,16 +300,16 @@ impl Supervisor {
                 }
             }
             Err(_) => {
-                self.apps.forget(run);
+                self.faces.apps.forget(run);
                 self.let_go_word(run);
-                self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
+                self.core.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
             }
         }
     }
 
     /// What this run of the unit is started with.
     pub(crate) fn copy_of(&self, unit: &str, run: RunId) -> Option<RunSpec> {
-        let record = self.world.unit(unit)?;
+        let record = self.core.world.unit(unit)?;
         let mut spec = run_spec(&record.spec);
         spec.run_id = Some(run);
         spec.env.extend(self.ways_of(&record.spec, run));
@@ -319,12 +325,12 @@ impl Supervisor {
     /// True if an earlier run of the unit was ever started.
     pub(crate) fn has_run(&self, unit: &str, run: RunId) -> bool {
         let is_earlier = |record: &RunRecord| record.run_id != run && record.pid.is_some();
-        self.world.unit(unit).is_some_and(|record| !record.ends.is_empty())
-            || self.registry.runs_of(unit, 2).is_ok_and(|runs| runs.iter().any(is_earlier))
+        self.core.world.unit(unit).is_some_and(|record| !record.ends.is_empty())
+            || self.store.registry.runs_of(unit, 2).is_ok_and(|runs| runs.iter().any(is_earlier))
     }
 
     pub(crate) fn check_ready(&mut self, unit: String, run: RunId) {
-        let Some(spec) = self.world.unit(&unit).map(|record| &record.spec) else { return };
+        let Some(spec) = self.core.world.unit(&unit).map(|record| &record.spec) else { return };
         let Some(ready) = spec.ready.clone() else { return };
         let register_ms = spec.app.as_ref().map(|app| app.register_ms);
         let own = spec.container.as_ref().and_then(|container| container.readiness.clone());
@@ -335,7 +341,7 @@ impl Supervisor {
                 Some(health) => Order::Readiness { subject, health },
                 None => Order::Ready { subject, ready, register_ms },
             };
-            if let Err(error) = self.prober.order(order) {
+            if let Err(error) = self.threads.prober.order(order) {
                 let why = format!("the check could not start: {error}");
                 self.take_probed(unit, UnitEvent::NotReady { run, why });
             }
@@ -344,16 +350,16 @@ impl Supervisor {
 
     pub(crate) fn subject(&mut self, unit: String, run: RunId) -> Option<Subject> {
         let report = self.report_of(&unit, run).ok().flatten();
-        let spec = &self.world.unit(&unit)?.spec;
+        let spec = &self.core.world.unit(&unit)?.spec;
         let mut like = Box::new(run_spec(spec));
         like.session_id = RunSpec::CHECK_SESSION.to_owned();
         like.unit = None;
         like.scope_key = None;
         like.backend = Backend::Pipe;
-        let output = self.live.get(&run).map(|live| std::sync::Arc::clone(&live.output));
+        let output = self.runs.live.get(&run).map(|live| std::sync::Arc::clone(&live.output));
         let mut before = Vec::new();
         if spec.container.is_some() {
-            let digest = self.world.unit(&unit)?.run_digest.clone();
+            let digest = self.core.world.unit(&unit)?.run_digest.clone();
             let spec = spec.clone();
             backends::of(spec.backend).prepare(self, &spec, run, &digest, &mut like);
             before = like.argv.clone();
@@ -363,7 +369,7 @@ impl Supervisor {
     }
 
     pub(crate) fn check_health(&mut self, unit: String, run: RunId) {
-        let Some(spec) = self.world.unit(&unit).map(|record| &record.spec) else { return };
+        let Some(spec) = self.core.world.unit(&unit).map(|record| &record.spec) else { return };
         let (health, heartbeat) = (spec.health.clone(), spec.heartbeat);
         let Some(subject) = self.subject(unit.clone(), run) else { return };
         let mut orders = Vec::new();
@@ -374,7 +380,7 @@ impl Supervisor {
             orders.push(Order::Health { subject, health });
         }
         for order in orders {
-            if let Err(error) = self.prober.order(order) {
+            if let Err(error) = self.threads.prober.order(order) {
                 let why = format!("the check could not start: {error}");
                 self.take_probed(unit.clone(), UnitEvent::Unhealthy { run, why });
             }
@@ -388,7 +394,7 @@ impl Supervisor {
         if let UnitEvent::Ready { run } = event {
             self.let_go_word(run);
         }
-        self.events.push_back(Event::Unit { name: unit, event });
+        self.core.events.push_back(Event::Unit { name: unit, event });
     }
 }
 
