@@ -25,10 +25,16 @@ impl Output {
             let _ = std::fs::rename(PATH, OLDER);
         }
         let open = |path: &Path| {
-            OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)
+            let mut options = OpenOptions::new();
+            options.create(true).read(true).append(true).mode(0o600);
+            options.custom_flags(ostler_sys::NONBLOCK).open(path)
         };
+        let is_file = |file: &File| file.metadata().is_ok_and(|metadata| metadata.is_file());
         // If the log cannot be opened, the supervisor runs without it.
-        let file = open(Path::new(PATH)).or_else(|_| open(Path::new("/dev/null")));
+        let file = match open(Path::new(PATH)) {
+            Ok(file) if is_file(&file) => Ok(file),
+            Ok(_) | Err(_) => open(Path::new("/dev/null")),
+        };
         let file = file.unwrap_or_else(|_| File::from(stderr_again()));
         let begin = file.metadata().map_or(0, |metadata| metadata.len());
         Self { file, begin }
@@ -37,7 +43,8 @@ impl Output {
     /// The file with the supervisor's latest lines, and the offset where its output begins. The supervisor may have
     /// rotated the log.
     pub(crate) fn latest(&self) -> io::Result<(File, u64)> {
-        let there = OpenOptions::new().read(true).open(PATH);
+        // A FIFO in its place is opened without waiting for a writer.
+        let there = OpenOptions::new().read(true).custom_flags(ostler_sys::NONBLOCK).open(PATH);
         let (own, there) =
             (self.file.metadata()?, there.and_then(|file| Ok((file.metadata()?, file))));
         match there {

@@ -176,7 +176,7 @@ fn a_shortage_of_our_own_is_never_the_units_fault() {
         if is_of_processes {
             let shown = eventually("it says what it waits for", || {
                 let unit = unit(&home);
-                unit["why"].as_str()?.contains("tried again").then_some(unit)
+                unit["why"].as_str()?.contains("retrying in").then_some(unit)
             });
             let why = shown["why"].as_str().expect("a text");
             assert!(why.contains("the process limit is reached"), "{shown}");
