@@ -123,12 +123,38 @@ fn is_choice(line: &str) -> bool {
     rest.len() < line.len() && rest.starts_with(['.', ')'])
 }
 
+pub(crate) fn is_choice_line(line: &str) -> bool {
+    is_choice(unpointed(unframed(line)).trim())
+}
+
 pub(crate) fn choices(lines: &[String]) -> Vec<String> {
     let choice = |line: &String| {
         let line = unpointed(unframed(line)).trim();
         is_choice(line).then(|| line.to_owned())
     };
     lines.iter().filter_map(choice).collect()
+}
+
+const POINTERS: [char; 6] = ['❯', '>', '›', '→', '▶', '●'];
+
+/// The words behind a pointer, as in `❯ No`.
+pub fn pointed(line: &str) -> Option<&str> {
+    let words = unframed(line).strip_prefix(POINTERS)?.strip_prefix([' ', '\u{a0}'])?.trim();
+    (!words.is_empty()).then_some(words)
+}
+
+/// Choices without numbers: the line with the pointer, and the lines around it that begin in the same column.
+pub(crate) fn plain_choices(lines: &[String]) -> Vec<String> {
+    let Some(at) = lines.iter().position(|line| pointed(line).is_some()) else { return Vec::new() };
+    let column = |line: &str| {
+        let is_before = |c: &char| c.is_whitespace() || is_frame(*c) || POINTERS.contains(c);
+        line.chars().take_while(is_before).count()
+    };
+    let is_one = |line: &&String| !unframed(line).is_empty() && column(line) == column(&lines[at]);
+    let above = lines[..at].iter().rev().take_while(is_one).count();
+    let below = lines[at..].iter().take_while(is_one).count();
+    let shown = &lines[at - above..at + below];
+    shown.iter().map(|line| unpointed(unframed(line)).trim().to_owned()).collect()
 }
 
 pub(crate) fn joined(lines: &[String]) -> String {
