@@ -125,6 +125,7 @@ impl Supervisor {
             record
         };
         self.note_strays(&record);
+        self.judge_resumption(&record);
         let was_written = !self.is_passing(run) || record.cgroup.is_none();
         let asked = self.live.get_mut(&run).and_then(|live| live.asked.take());
         self.drop_live(run);

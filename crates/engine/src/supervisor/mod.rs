@@ -2,6 +2,7 @@
 //! commits, and acts; what comes of the actions is decided about in the same turn. What happened inside
 //! goes before what is asked from outside.
 
+use crate::agents::sessions::Resumes;
 use crate::agents::{Judge, ScreenWatch};
 use crate::apps::{Apps, Proof};
 use crate::checks::prober::{Probed, Prober};
@@ -99,6 +100,7 @@ pub struct Supervisor {
     pub(crate) apps: Arc<Apps>,
     /// Of the agents that units run, by unit.
     pub(crate) sessions: HashMap<String, AgentSession>,
+    pub(crate) resumes: Resumes,
     /// What is known of agents by those who can tell.
     pub(crate) agent_idle: HashMap<RunId, AgentIdle>,
     /// The process that types what waits, for each agent that has one.
@@ -313,6 +315,7 @@ impl Supervisor {
             screens: ScreenWatch::new(judge, waker.clone()),
             apps,
             sessions: HashMap::new(),
+            resumes: Resumes::default(),
             agent_idle: HashMap::new(),
             delivering: HashMap::new(),
             cpu_marks: HashMap::new(),

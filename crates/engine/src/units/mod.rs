@@ -308,7 +308,7 @@ impl Supervisor {
         spec.env.extend(self.ways_of(&record.spec, run));
         match self.resumption(unit, run) {
             Resumption::Resume(words, _) => spec.argv = words,
-            Resumption::Command | Resumption::NoSession => {}
+            Resumption::Command | Resumption::NoSession | Resumption::FailedSession(_) => {}
         }
         self.pane_slot(&record.spec, run, &mut spec);
         self.make_container_run(&record.spec, run, &record.run_digest, &mut spec);
