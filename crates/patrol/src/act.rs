@@ -59,9 +59,8 @@ pub fn act(
     before: &Observation,
     words: Option<&str>,
 ) -> Done {
-    let works = before.shows.as_ref().is_some_and(|shown| shown.state == AgentState::Working);
     let speak =
-        |usual: &str, key: Before| speak(connector, agent, words.unwrap_or(usual), key, works);
+        |usual: &str, key: Before| speak(connector, agent, words.unwrap_or(usual), key, before);
     let held = match decision.step {
         Step::Nothing | Step::Escalate => Ok(None),
         Step::Start | Step::Nudge | Step::Wake | Step::Interrupt | Step::Restart => {
@@ -140,8 +139,10 @@ fn speak(
     agent: &WatchSpec,
     text: &str,
     before: Before,
-    works: bool,
+    seen: &Observation,
 ) -> Done {
+    let works = seen.shows.as_ref().is_some_and(|shown| shown.state == AgentState::Working);
+    let is_known = seen.shows.as_ref().is_some_and(|shown| !shown.profile.is_empty());
     let speech = NudgeRequest {
         from: SENDER,
         to: &agent.name,
@@ -164,7 +165,11 @@ fn speak(
                 (Receipt::Delivered, _) => Done { outcome: StepOutcome::Taken, description },
                 (Receipt::Queued, _) => done(description),
                 // A question or a begun line says nothing about the agent's health.
-                (_, Some(Refusal::Obstacle | Refusal::NotReady)) => {
+                (_, Some(Refusal::Obstacle | Refusal::NotReady | Refusal::NotAPrompt)) => {
+                    Done { outcome: StepOutcome::Blocked(description.clone()), description }
+                }
+                // Without a profile it is unknown what the program does with a text: it may be well.
+                (_, Some(Refusal::NotKnown | Refusal::StillThere)) if !is_known => {
                     Done { outcome: StepOutcome::Blocked(description.clone()), description }
                 }
                 (Receipt::Expired | Receipt::Refused | Receipt::NotSent, _) => failed(description),
