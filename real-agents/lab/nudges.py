@@ -58,6 +58,8 @@ def at_idle(world: World, texts: Texts, count: int) -> list[str]:
 
 def cannot_be_sent(agent: str, text: str) -> bool:
     """The agent would take it for a command whatever is done: it is to be refused."""
+    if agent.startswith("claude") and text.lstrip().startswith("/"):
+        return True
     if agent.startswith("codex"):
         return text.lstrip().startswith("!")
     if agent == "pi":

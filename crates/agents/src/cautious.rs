@@ -6,8 +6,16 @@ use ostler_model::ScreenText;
 
 /// A longer question is cut.
 const QUESTION_MOST: usize = 400;
-const ASKING: [&str; 6] =
-    ["(y/n)", "[y/n]", "(yes/no)", "[yes/no]", "esc to cancel", "press enter to continue"];
+const ASKING: [&str; 8] = [
+    "(y/n)",
+    "[y/n]",
+    "(yes/no)",
+    "[yes/no]",
+    "yes or no",
+    "y or n",
+    "esc to cancel",
+    "press enter to continue",
+];
 const WORKING: [&str; 5] = [
     "esc to interrupt",
     "esc interrupt",
@@ -70,10 +78,10 @@ pub fn question(screen: &ScreenText) -> Option<Dialogue> {
     });
     let is_list =
         pointed.is_some() && lines.iter().filter(|line| is_choice(unpointed(line))).count() > 1;
-    let is_asked = lines
-        .iter()
-        .take(2)
-        .any(|line| ASKING.iter().any(|mark| line.to_lowercase().contains(mark)));
+    let is_asked = lines.iter().take(2).any(|line| asking_end(line).is_some());
+    if !is_list && let Some(text) = prompt_question(screen) {
+        return Some(Dialogue { kind: DialogKind::Question, text, choices: Vec::new() });
+    }
     if !is_list && !is_asked {
         return None;
     }
@@ -87,11 +95,43 @@ pub fn question(screen: &ScreenText) -> Option<Dialogue> {
     Some(Dialogue { kind: DialogKind::Question, text: joined(&text), choices })
 }
 
+/// Where the last marker of a question ends in a line. A marker of words stands alone: `any or none` is none.
+fn asking_end(line: &str) -> Option<usize> {
+    let lower = line.to_ascii_lowercase();
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+    let ends = ASKING.iter().flat_map(|mark| {
+        let is_word = mark.starts_with(char::is_alphabetic);
+        let (lower, length) = (&lower, mark.len());
+        lower.match_indices(mark).map(move |(at, _)| (at, at + length)).filter(move |(at, end)| {
+            let is_inside = is_letter(lower[..*at].chars().next_back())
+                || is_letter(lower[*end..].chars().next());
+            !is_word || !is_inside
+        })
+    });
+    ends.map(|(_, end)| end).max()
+}
+
 /// Cuts the text after the marker: a half-typed answer does not make it another question.
 fn up_to_mark(line: &str) -> &str {
-    let lower = line.to_ascii_lowercase();
-    let ends = ASKING.iter().filter_map(|mark| lower.rfind(mark).map(|at| at + mark.len()));
-    ends.max().map_or(line, |end| &line[..end])
+    asking_end(line).map_or(line, |end| &line[..end])
+}
+
+/// A prompt that asks: the words before its mark end with `?`, or it begins with `? `, as the prompts of many installers
+/// do. What is typed behind the mark is not part of the question.
+fn prompt_question(screen: &ScreenText) -> Option<String> {
+    let line = screen.lines.get(usize::from(screen.cursor.row))?;
+    let before = cells(line, usize::from(screen.cursor.column));
+    let typed = before.trim_start_matches(|c: char| c.is_whitespace() || is_frame(c));
+    let is_asking_prompt = typed.strip_prefix("? ").is_some_and(|rest| !rest.trim().is_empty());
+    let chars: Vec<char> = typed.chars().collect();
+    let last = chars.iter().rposition(|c| MARKS.contains(c)).filter(|at| at + 1 == chars.len());
+    let end = mark_in(&chars).or(last).filter(|mark| {
+        let words: String = chars[..*mark].iter().collect();
+        is_asking_prompt || words.trim_end().ends_with('?')
+    });
+    let asked = chars.iter().skip(2).rposition(|c| *c == '?').map(|at| at + 2);
+    let end = end.or(asked.filter(|_| is_asking_prompt))?;
+    Some(chars[..=end].iter().collect())
 }
 
 /// A question without an answer. After an answer the program goes on: then the last line is something else, or the
@@ -101,8 +141,13 @@ pub fn open_question(screen: &ScreenText) -> Option<Dialogue> {
     let row = usize::from(screen.cursor.row);
     let at_cursor = screen.lines.get(row).map_or("", |line| unframed(line));
     let is_at_prompt = has_prompt(screen) && !is_choice(unpointed(at_cursor));
-    let last = bottom(screen).next().unwrap_or_default().to_lowercase();
-    let is_last = ASKING.iter().any(|mark| last.contains(mark));
+    // The answer may be typed at a prompt of its own, below the question.
+    let mut last = bottom(screen).skip_while(|line| matches!(*line, ">" | "?" | "❯" | "›" | "»"));
+    let last = last.next().unwrap_or_default();
+    let is_below = bottom(screen).next() != Some(last);
+    let ends_there =
+        |end: usize| !is_below || last[end..].trim_matches(['.', ':', '?', ' ']).is_empty();
+    let is_last = asking_end(last).is_some_and(ends_there) || prompt_question(screen).is_some();
     // The dialog of an exited program stays below the lines of the program that goes on.
     let is_choice_line = |line: &String| is_choice(unpointed(unframed(line)).trim());
     let first_choice = screen.lines.iter().position(is_choice_line).unwrap_or_default();
@@ -123,12 +168,38 @@ fn is_choice(line: &str) -> bool {
     rest.len() < line.len() && rest.starts_with(['.', ')'])
 }
 
+pub(crate) fn is_choice_line(line: &str) -> bool {
+    is_choice(unpointed(unframed(line)).trim())
+}
+
 pub(crate) fn choices(lines: &[String]) -> Vec<String> {
     let choice = |line: &String| {
         let line = unpointed(unframed(line)).trim();
         is_choice(line).then(|| line.to_owned())
     };
     lines.iter().filter_map(choice).collect()
+}
+
+const POINTERS: [char; 6] = ['❯', '>', '›', '→', '▶', '●'];
+
+/// The words behind a pointer, as in `❯ No`.
+pub fn pointed(line: &str) -> Option<&str> {
+    let words = unframed(line).strip_prefix(POINTERS)?.strip_prefix([' ', '\u{a0}'])?.trim();
+    (!words.is_empty()).then_some(words)
+}
+
+/// Choices without numbers: the line with the pointer, and the lines around it that begin in the same column.
+pub(crate) fn plain_choices(lines: &[String]) -> Vec<String> {
+    let Some(at) = lines.iter().position(|line| pointed(line).is_some()) else { return Vec::new() };
+    let column = |line: &str| {
+        let is_before = |c: &char| c.is_whitespace() || is_frame(*c) || POINTERS.contains(c);
+        line.chars().take_while(is_before).count()
+    };
+    let is_one = |line: &&String| !unframed(line).is_empty() && column(line) == column(&lines[at]);
+    let above = lines[..at].iter().rev().take_while(is_one).count();
+    let below = lines[at..].iter().take_while(is_one).count();
+    let shown = &lines[at - above..at + below];
+    shown.iter().map(|line| unpointed(unframed(line)).trim().to_owned()).collect()
 }
 
 pub(crate) fn joined(lines: &[String]) -> String {
@@ -169,11 +240,41 @@ pub fn has_prompt(screen: &ScreenText) -> bool {
 
 /// The position of the first prompt character that is followed by a blank.
 fn mark_in(chars: &[char]) -> Option<usize> {
-    (0..chars.len()).find(|at| {
+    let is_blank = |at: usize| chars.get(at).is_some_and(|c| matches!(c, ' ' | '\u{a0}'));
+    let first = (0..chars.len()).find(|at| {
         let is_colon = chars[*at] == ':' && *at > 0 && chars[at - 1] == ']';
         let is_mark = MARKS.contains(&chars[*at]) || is_colon;
-        is_mark && chars.get(at + 1).is_some_and(|c| matches!(c, ' ' | '\u{a0}'))
-    })
+        is_mark && is_blank(at + 1)
+    });
+    // A debugger's prompt is a word in brackets. In a shell's prompt such a word comes first, and its mark behind it.
+    let name = chars.iter().position(|c| *c == ')').filter(|at| {
+        let is_name = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        chars[0] == '(' && *at > 1 && chars[1..*at].iter().all(is_name) && is_blank(at + 1)
+    });
+    match (name, first) {
+        (Some(name), None) => Some(name),
+        (Some(name), Some(first)) => {
+            let between: String = chars[name + 1..first].iter().collect();
+            let is_shell = matches!(chars[first], '$' | '#' | '%');
+            let is_prompt = is_shell || !between.trim().contains(char::is_whitespace);
+            Some(if is_prompt { first } else { name })
+        }
+        (None, first) => first,
+    }
+}
+
+/// True if the line with the cursor is inside a drawn frame, or directly below one side of it.
+pub fn is_framed(screen: &ScreenText) -> bool {
+    const LEAST: usize = 3;
+    let row = usize::from(screen.cursor.row);
+    let is_side = |c: char| ('\u{2500}'..='\u{259f}').contains(&c);
+    let before = screen.lines.get(row).map(|line| cells(line, usize::from(screen.cursor.column)));
+    let above = row.checked_sub(1).and_then(|row| screen.lines.get(row));
+    let is_drawn = |line: &String| {
+        let drawn = line.trim();
+        drawn.chars().count() >= LEAST && drawn.chars().all(is_side)
+    };
+    before.is_some_and(|before| before.contains(is_side)) || above.is_some_and(is_drawn)
 }
 
 /// True if a single prompt character is all that is left of the cursor.
@@ -271,6 +372,12 @@ mod tests {
         {
             assert!(begun(taken), "{taken:?}");
         }
+        for free in ["(gdb) ", "(venv) user@host:~$ ", "(base) me@mac dir % ", "(env) ❯ "] {
+            assert!(!begun(free), "{free:?}");
+        }
+        for taken in ["(gdb) print 1", "(gdb) p a > ", "(venv) me$ ls"] {
+            assert!(begun(taken), "{taken:?}");
+        }
         for question in ["Enter choice (1 deletes all): ", "Password: ", ":", "Name:"] {
             assert!(begun(question), "{question:?}");
         }
@@ -338,6 +445,39 @@ mod tests {
             ("$ ", 0, 2),
         ] {
             assert_eq!(open_question(&screen(text, row, column)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_question_needs_no_brackets() {
+        for (text, asked) in [
+            ("About to drop it\nReally drop it? > ", "Really drop it? >"),
+            ("? Drop the database › ", "? Drop the database ›"),
+            ("? Drop the database › half", "? Drop the database ›"),
+            ("? Name? ", "? Name?"),
+            ("Continue connecting? Type yes or no\n> ", "yes or no"),
+            ("Delete all branches? Enter y or n\n", "y or n"),
+        ] {
+            let row = text.matches('\n').count() as u16;
+            let column = text.rsplit('\n').next().map_or(0, |line| line.chars().count()) as u16;
+            let shown = screen(text, row, column);
+            assert!(matches!(obstacle(&shown), Some(Obstacle::Asks(_))), "{text}");
+            let open = open_question(&shown).expect(text);
+            assert!(open.text.contains(asked) && !open.text.contains("half"), "{}", open.text);
+        }
+        for text in ["take any or none\n> ", "why? because\n$ ", "? ", "[Y/n] y\n> "] {
+            let row = text.matches('\n').count() as u16;
+            let column = text.rsplit('\n').next().map_or(0, |line| line.chars().count()) as u16;
+            assert_eq!(open_question(&screen(text, row, column)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_frame_is_drawn_around_an_input() {
+        assert!(is_framed(&screen("hello\n──────\n\n──────", 2, 0)));
+        assert!(is_framed(&screen("│  x", 0, 3)));
+        for (text, row) in [("", 0), ("\n~\n~\n~", 0), ("title\n------\n\n", 2)] {
+            assert!(!is_framed(&screen(text, row, 0)), "{text}");
         }
     }
 

@@ -111,18 +111,17 @@ impl Profile {
             |pattern: &crate::Pattern| screen.lines.iter().rposition(|line| pattern.is_match(line));
         let rows: Option<Vec<usize>> = dialog.all.iter().map(row_of).collect();
         let row = *rows?.first()?;
-        if dialog.kind == DialogKind::Limit
-            && input.is_some_and(|found| !self.is_last(screen, row, found))
-        {
+        if input.is_some_and(|found| !self.is_last(screen, row, found)) {
             return None;
         }
+        let lines = &screen.lines;
         let top = dialog
             .from
             .as_ref()
-            .and_then(|from| screen.lines[..=row].iter().rposition(|line| from.is_match(line)))
+            .and_then(|from| lines[..=row].iter().rposition(|line| from.is_match(line)))
             .unwrap_or(row);
-        let text = cautious::joined(&screen.lines[top..=row]);
-        let choices = cautious::choices(&screen.lines[row..]);
+        let (end, choices) = asks(dialog, lines, top, row, input.is_none());
+        let text = cautious::joined(&lines[top..end]);
         let state = match dialog.kind {
             DialogKind::Limit => AgentState::Limited,
             DialogKind::Question
@@ -139,7 +138,7 @@ impl Profile {
         Some(judged)
     }
 
-    /// A limit message counts only if no other message follows it.
+    /// A message beside the input box counts only if no other message follows it, and if no person wrote it.
     fn is_last(&self, screen: &ScreenText, row: usize, found: &InputBox) -> bool {
         const NEAR: usize = 12;
         // A line below the input box shows the current state.
@@ -147,10 +146,33 @@ impl Profile {
             return true;
         }
         let Some(between) = screen.lines.get(row + 1..found.top) else { return false };
+        if self.is_of_person(&screen.lines[..=row]) {
+            return false;
+        }
         let first = self.input.as_ref().and_then(|table| table.first.as_ref());
         let is_said = |line: &String| first.is_some_and(|first| first.is_match(line));
         between.iter().filter(|line| !line.trim().is_empty()).count() <= NEAR
             && !between.iter().any(is_said)
+    }
+
+    /// Whether the last line is part of a message that was sent to the agent: agents show it with the prompt of their
+    /// input box. A line that begins with a bullet begins something else.
+    fn is_of_person(&self, lines: &[String]) -> bool {
+        let Some(table) = self.input.as_ref() else { return false };
+        let Some(first) = table.first.as_ref() else { return false };
+        let is_bullet = |line: &str| {
+            let sign = line.trim_start().chars().next();
+            sign.is_some_and(|sign| !sign.is_ascii() && !sign.is_alphanumeric())
+        };
+        for line in lines.iter().rev() {
+            if first.is_match(line) {
+                return true;
+            }
+            if line.trim().is_empty() || is_bullet(line) || !table.next.is_match(line) {
+                return false;
+            }
+        }
+        false
     }
 
     /// Lines inside the input box do not count: a person may type anything there.
@@ -176,6 +198,38 @@ impl Profile {
         let shown =
             |mark: &&crate::Pattern| screen.lines.iter().skip(from).any(|line| mark.is_match(line));
         self.menus.iter().find(shown).map(crate::Pattern::as_str)
+    }
+}
+
+/// The line below the dialog's text, and the choices. They are below the line that the dialog is recognised by, or
+/// between it and the beginning of the text.
+fn asks(
+    dialog: &DialogTable,
+    lines: &[String],
+    top: usize,
+    row: usize,
+    is_alone: bool,
+) -> (usize, Vec<String>) {
+    if let Some(end) = dialog.to.as_ref().and_then(|to| {
+        lines[top..].iter().position(|line| to.is_match(line)).filter(|length| *length > 0)
+    }) {
+        return (top + end, cautious::choices(&lines[top + end..]));
+    }
+    let has_choices = |from: usize| lines[from..].iter().any(|line| cautious::is_choice_line(line));
+    let from = if cautious::is_choice_line(&lines[row]) || !has_choices(row) { top } else { row };
+    let choices = cautious::choices(&lines[from..]);
+    if let Some(first) = lines[from..].iter().position(|line| cautious::is_choice_line(line)) {
+        return (if first > 0 { from + first } else { row + 1 }, choices);
+    }
+    match dialog.kind {
+        DialogKind::Question | DialogKind::Permission | DialogKind::Trust if is_alone => {
+            (row + 1, cautious::plain_choices(&lines[row + 1..]))
+        }
+        DialogKind::Question
+        | DialogKind::Permission
+        | DialogKind::Trust
+        | DialogKind::Login
+        | DialogKind::Limit => (row + 1, choices),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reads from the screen when a usage limit ends.
 
 use crate::pattern::Pattern;
+use jiff::civil::{Date, Time};
 use jiff::{Span, Zoned};
 
 /// Returns milliseconds since 1970.
@@ -10,8 +11,16 @@ pub(crate) fn until(pattern: &Pattern, line: &str, now: &Zoned) -> Option<u64> {
     } else if let Some(span) = pattern.group(line, "in") {
         now.checked_add(Span::new().seconds(span_s(span)?)).ok()?
     } else {
-        let zone = pattern.group(line, "zone");
-        clock(pattern.group(line, "clock")?, zone, now)?
+        let zone = pattern.group(line, "zone").map(|zone| zone.trim_matches(['(', ')', ' ']));
+        let now = match zone {
+            Some(zone) => now.in_tz(zone).ok()?,
+            None => now.clone(),
+        };
+        let time = clock(pattern.group(line, "clock")?)?;
+        match pattern.group(line, "date") {
+            Some(text) => date(text)?.to_datetime(time).to_zoned(now.time_zone().clone()).ok()?,
+            None => nearest(time, &now)?,
+        }
     };
     u64::try_from(at.timestamp().as_millisecond()).ok()
 }
@@ -53,12 +62,8 @@ fn span_s(text: &str) -> Option<i64> {
     is_found.then_some(seconds)
 }
 
-/// `3am`, `3:30pm`, `15:30`: the next such time, in the named time zone or in the local one.
-fn clock(text: &str, zone: Option<&str>, now: &Zoned) -> Option<Zoned> {
-    let now = match zone {
-        Some(zone) => now.in_tz(zone.trim()).ok()?,
-        None => now.clone(),
-    };
+/// `3am`, `3:30pm`, `15:30`.
+fn clock(text: &str) -> Option<Time> {
     let text = text.to_lowercase().replace(' ', "");
     let (digits, half) = match (text.strip_suffix("am"), text.strip_suffix("pm")) {
         (Some(digits), _) => (digits, Some(0)),
@@ -71,8 +76,32 @@ fn clock(text: &str, zone: Option<&str>, now: &Zoned) -> Option<Zoned> {
         Some(noon) => hour % 12 + noon,
         None => hour,
     };
-    let today = now.with().hour(hour).minute(minute).second(0).subsec_nanosecond(0).build().ok()?;
-    if today > now { Some(today) } else { today.checked_add(Span::new().days(1)).ok() }
+    Time::new(hour, minute, 0, 0).ok()
+}
+
+/// The next such time, or the last one if that is less than an hour ago: an agent may show a limit that is just over.
+fn nearest(time: Time, now: &Zoned) -> Option<Zoned> {
+    let over = now.checked_sub(Span::new().hours(1)).ok()?;
+    let on = |days: i64| {
+        let day = now.date().checked_add(Span::new().days(days)).ok()?;
+        day.to_datetime(time).to_zoned(now.time_zone().clone()).ok()
+    };
+    (-1..=1).filter_map(on).find(|at| *at > over)
+}
+
+/// `2026-11-19`, `Nov 19th, 2026`.
+fn date(text: &str) -> Option<Date> {
+    const MONTHS: [&str; 12] =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    if let Ok(date) = text.trim().parse::<Date>() {
+        return Some(date);
+    }
+    let mut words = text.split([' ', ',']).filter(|word| !word.is_empty());
+    let name = words.next()?.to_lowercase();
+    let month = MONTHS.iter().position(|month| name.starts_with(month))?;
+    let day = words.next()?.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()?;
+    let year = words.next()?.parse().ok()?;
+    Date::new(year, i8::try_from(month + 1).ok()?, day).ok()
 }
 
 #[cfg(test)]
@@ -98,6 +127,12 @@ mod tests {
             Some("2026-11-16T14:00:00Z")
         );
         assert_eq!(at(clock, "resets soon"), None);
+        assert_eq!(at(clock, "resets 11:30am").as_deref(), Some("2026-11-16T11:30:00Z"), "over");
+        assert_eq!(at(clock, "resets 10:30am").as_deref(), Some("2026-11-17T10:30:00Z"));
+        let dated = r"on (?<date>.+?) at (?<clock>[0-9:]+( [AP]M)?)( (?<zone>UTC))?";
+        let day = "2026-11-19T04:14:00Z";
+        assert_eq!(at(dated, "regain access on 2026-11-19 at 04:14 UTC").as_deref(), Some(day));
+        assert_eq!(at(dated, "on Nov 19th, 2026 at 4:14 AM").as_deref(), Some(day));
         let span = r"try again in (?<in>[0-9a-z ]+)";
         assert_eq!(at(span, "try again in 2h 5m").as_deref(), Some("2026-11-16T14:05:00Z"));
         assert_eq!(at(span, "try again in 1 day 3 hours").as_deref(), Some("2026-11-17T15:00:00Z"));

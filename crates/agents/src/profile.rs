@@ -117,7 +117,10 @@ pub struct DialogTable {
     /// Where the dialog's text begins, above the line that the first of `all` matches.
     #[serde(default)]
     pub from: Option<Pattern>,
-    /// When a limit ends: a group `clock` (`3:30pm`), `in` (`2h 5m`), or `seconds`.
+    /// The line below the dialog's text, if its choices have no numbers.
+    #[serde(default)]
+    pub to: Option<Pattern>,
+    /// When a limit ends: a group `clock` (`3:30pm`) with or without `date` and `zone`, `in` (`2h 5m`), or `seconds`.
     #[serde(default)]
     pub until: Option<Pattern>,
 }

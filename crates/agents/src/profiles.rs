@@ -18,10 +18,11 @@ pub struct ProfileSet {
     profiles: Vec<(Source, Arc<Profile>)>,
 }
 
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: [(&str, &str); 8] = [
     ("aider", include_str!("../profiles/aider.toml")),
     ("claude", include_str!("../profiles/claude.toml")),
     ("codex", include_str!("../profiles/codex.toml")),
+    ("gemini", include_str!("../profiles/gemini.toml")),
     ("openclaw", include_str!("../profiles/openclaw.toml")),
     ("opencode", include_str!("../profiles/opencode.toml")),
     ("pi", include_str!("../profiles/pi.toml")),

@@ -1,31 +1,11 @@
 //! Screens captured from real agents, and how their profiles judge them. The first line of a file has the size, the
 //! cursor and the title; the rest is tmux's capture, with colours.
 
-use jiff::Zoned;
-use ostler_agents::{Judged, ProfileSet};
-use ostler_model::{AgentState, TerminalSize};
-use ostler_model::{ScreenCursor, ScreenText};
-use std::path::Path;
+mod captures;
 
-fn screen(agent: &str, state: &str) -> ScreenText {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/screens");
-    let path = folder.join(agent).join(format!("{state}.screen"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let (head, rest) = text.split_once('\n').expect("a first line");
-    let mut words = head.splitn(6, ' ');
-    let mut number = || words.next().and_then(|word| word.parse::<u16>().ok()).expect("a number");
-    let size = TerminalSize { columns: number(), rows: number() };
-    let (column, row, is_visible) = (number(), number(), number() == 1);
-    let cursor = ScreenCursor { row, column, is_visible };
-    let title = head.splitn(6, ' ').nth(5).unwrap_or_default().to_owned();
-    ScreenText { title, ..ostler_screen::from_capture(rest, size, cursor) }
-}
-
-fn judge(agent: &str, state: &str) -> Judged {
-    let book = ProfileSet::built_in().expect("profiles that can be read");
-    let now: Zoned = "2026-11-16T12:00:00[UTC]".parse().expect("a time");
-    book.named(agent).expect("a profile").judge(&screen(agent, state), &now)
-}
+use captures::judge;
+use ostler_agents::Judged;
+use ostler_model::AgentState;
 
 /// The text in the box; `None` if no box is on the screen.
 fn text(judged: &Judged) -> Option<&str> {

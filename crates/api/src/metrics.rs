@@ -3,6 +3,9 @@
 use ostler_model::{AppPhase, AppStatus, Sample};
 use std::fmt::Write;
 
+/// Of every name in the Prometheus format. JSON has the names without it.
+const PREFIX: &str = "ostler_";
+
 pub fn exposition(samples: &[Sample]) -> String {
     let mut text = String::new();
     let mut last = "";
@@ -10,8 +13,8 @@ pub fn exposition(samples: &[Sample]) -> String {
         let kind = if sample.name.ends_with("_total") { "counter" } else { "gauge" };
         // Writing to a String does not fail.
         if sample.name != last {
-            let _ = writeln!(text, "# HELP {} {}", sample.name, help(&sample.name));
-            let _ = writeln!(text, "# TYPE {} {kind}", sample.name);
+            let _ = writeln!(text, "# HELP {PREFIX}{} {}", sample.name, help(&sample.name));
+            let _ = writeln!(text, "# TYPE {PREFIX}{} {kind}", sample.name);
             last = &sample.name;
         }
         // All label values are constants, so they need no escaping.
@@ -19,7 +22,7 @@ pub fn exposition(samples: &[Sample]) -> String {
             sample.labels.iter().map(|(name, value)| format!("{name}=\"{value}\"")).collect();
         let labels =
             if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(text, "{}{labels} {}", sample.name, sample.value);
+        let _ = writeln!(text, "{PREFIX}{}{labels} {}", sample.name, sample.value);
     }
     text
 }
@@ -48,10 +51,10 @@ pub(crate) fn app_exposition(apps: &[(String, AppStatus)]) -> String {
         for (unit, app) in apps {
             let Some(value) = measure(app) else { continue };
             if std::mem::take(&mut is_first) {
-                let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge");
+                let _ = writeln!(text, "# HELP {PREFIX}{name} {help}\n# TYPE {PREFIX}{name} gauge");
             }
             let (id, unit) = (escaped(&app.package_id), escaped(unit));
-            let _ = writeln!(text, "{name}{{app=\"{id}\",unit=\"{unit}\"}} {value}");
+            let _ = writeln!(text, "{PREFIX}{name}{{app=\"{id}\",unit=\"{unit}\"}} {value}");
         }
     }
     text

@@ -37,7 +37,7 @@ pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
             "defaults" => file.defaults = keys(findings, value, name, LATER_UNIT_KEYS),
             "units" => file.units = named(findings, value, name, LATER_UNIT_KEYS),
             "pools" => file.pools = named(findings, value, name, &[]),
-            "patrol" => file.patrol = Some(patrol::parse(findings, value)),
+            "patrol" => file.patrol = Some(patrol::parse(findings, key.span(), value)),
             later if LATER_TABLES.contains(&later) => {
                 shape_error::later(findings, key.span(), name)
             }

@@ -71,3 +71,17 @@ fn valid_files_mean_what_they_meant() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// X1: without `root` the error is about `[patrol]`, and names `root`.
+#[test]
+fn a_patrol_without_a_root_is_told_of_it() {
+    let text = "[patrol]\ntick = \"3m\"\n\n[patrol.watch.one]\ncommand = [\"claude\"]\n";
+    let named = Path::new("/srv/ostler.toml");
+    let told: Vec<String> = match load(named, text, &ReadContext::default()) {
+        Ok(_) => return, // The default root exists here.
+        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    };
+    let told = told.join("\n");
+    assert!(told.contains("/srv/ostler.toml:1:2: [patrol] has no root"), "{told}");
+    assert!(told.contains("add root = "), "{told}");
+}

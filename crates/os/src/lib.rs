@@ -63,7 +63,7 @@ pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,
 };
 pub use platform::terminal_input::{
-    LINE_MOST, forget_unread, gives_lines, terminal_of, terminal_size_at, unread,
+    LINE_MOST, forget_unread, gives_lines, is_hidden, terminal_of, terminal_size_at, unread,
 };
 pub use platform::tool::{
     ToolOutput, become_program, find_tool, init_system, run_here, run_tool, start_tool,

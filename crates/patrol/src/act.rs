@@ -16,12 +16,15 @@ use std::time::Duration;
 pub const SENDER: &str = "patrol";
 pub const PING: &str = "HEALTH_CHECK: respond with any action to confirm responsiveness";
 pub const FIRST_WORDS: &str = "Begin: check your inbox and your hook for work";
+// A shell must not run a part of these texts, so they have no quotes and no sign that a shell expands or that ends a
+// command. The profiles recognise a usage limit by its words, so no text has them.
 const CHECK_IN: &str =
-    "Boot check-in: you have pending work; `ostler mail check --inject` shows your mail";
-const WAKE: &str = "Boot wake: you have pending work; `ostler mail check --inject` shows your mail";
-const INTERRUPT: &str = "Boot interrupt: work is pending and no progress was seen; stop what you do and read your mail \
-                         (`ostler mail check --inject`)";
-pub const LIMIT_OVER: &str = "Your usage limit is over: go on where you stopped";
+    "Boot check-in: you have pending work, read your mail with ostler mail check --inject";
+const WAKE: &str =
+    "Boot wake: you have pending work, read your mail with ostler mail check --inject";
+const INTERRUPT: &str = "Boot interrupt: work is pending and no progress was seen, stop what you do and read your mail \
+                         with ostler mail check --inject";
+pub const LIMIT_OVER: &str = "Your provider accepts requests again: go on where you stopped";
 /// How long a session may take to start.
 const SETTLE: Duration = Duration::from_secs(40);
 const WORDS_LIFE_MS: u64 = 10 * 60_000;
@@ -56,9 +59,8 @@ pub fn act(
     before: &Observation,
     words: Option<&str>,
 ) -> Done {
-    let works = before.shows.as_ref().is_some_and(|shown| shown.state == AgentState::Working);
     let speak =
-        |usual: &str, key: Before| speak(connector, agent, words.unwrap_or(usual), key, works);
+        |usual: &str, key: Before| speak(connector, agent, words.unwrap_or(usual), key, before);
     let held = match decision.step {
         Step::Nothing | Step::Escalate => Ok(None),
         Step::Start | Step::Nudge | Step::Wake | Step::Interrupt | Step::Restart => {
@@ -137,8 +139,10 @@ fn speak(
     agent: &WatchSpec,
     text: &str,
     before: Before,
-    works: bool,
+    seen: &Observation,
 ) -> Done {
+    let works = seen.shows.as_ref().is_some_and(|shown| shown.state == AgentState::Working);
+    let is_known = seen.shows.as_ref().is_some_and(|shown| !shown.profile.is_empty());
     let speech = NudgeRequest {
         from: SENDER,
         to: &agent.name,
@@ -161,7 +165,11 @@ fn speak(
                 (Receipt::Delivered, _) => Done { outcome: StepOutcome::Taken, description },
                 (Receipt::Queued, _) => done(description),
                 // A question or a begun line says nothing about the agent's health.
-                (_, Some(Refusal::Obstacle | Refusal::NotReady)) => {
+                (_, Some(Refusal::Obstacle | Refusal::NotReady | Refusal::NotAPrompt)) => {
+                    Done { outcome: StepOutcome::Blocked(description.clone()), description }
+                }
+                // Without a profile it is unknown what the program does with a text: it may be well.
+                (_, Some(Refusal::NotKnown | Refusal::StillThere)) if !is_known => {
                     Done { outcome: StepOutcome::Blocked(description.clone()), description }
                 }
                 (Receipt::Expired | Receipt::Refused | Receipt::NotSent, _) => failed(description),
@@ -287,6 +295,16 @@ fn still_needed(seen: &Observation, health: SessionHealth, has_moved: bool) -> N
 mod tests {
     use super::*;
     use serde_json::json;
+
+    /// P9: a text of the patrol that a shell reads runs nothing, and no text looks like a usage limit.
+    #[test]
+    fn no_text_has_a_sign_that_a_shell_expands() {
+        for text in [PING, FIRST_WORDS, CHECK_IN, WAKE, INTERRUPT, LIMIT_OVER] {
+            let expanded = |c: char| "`$;|&<>(){}*?~#!\\\"'\n".contains(c);
+            assert!(!text.contains(expanded), "{text}");
+            assert!(!text.to_lowercase().contains("limit"), "{text}");
+        }
+    }
 
     fn seen(session: serde_json::Value) -> Observation {
         serde_json::from_value(json!({

@@ -36,6 +36,11 @@ impl Emulator {
         }
     }
 
+    /// The answers to the program's queries since the last call, for its input.
+    pub fn take_replies(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.parser.callbacks_mut().replies)
+    }
+
     /// The escape sequences that draw this screen on another terminal.
     pub fn picture(&self) -> Vec<u8> {
         contained(|| self.parser.screen().state_formatted()).unwrap_or_default().into()
@@ -115,6 +120,14 @@ mod tests {
             screen.picture();
             screen.text();
         }
+    }
+
+    #[test]
+    fn a_query_has_an_answer() {
+        let mut screen = Emulator::new(TerminalSize { columns: 20, rows: 3 });
+        screen.process(b"one\r\ntwo\x1b[6n\x1b[5n\x1b[c\x1b[?6n");
+        assert_eq!(screen.take_replies(), b"\x1b[2;4R\x1b[0n\x1b[?62;22c");
+        assert_eq!(screen.take_replies(), b"");
     }
 
     #[test]

@@ -10,7 +10,12 @@ const CHARACTERS_MOST: usize = 200;
 pub(crate) struct OscState {
     pub(crate) title: String,
     pub(crate) commands: BTreeMap<u16, String>,
+    /// What a terminal answers to the queries that the program sent.
+    pub(crate) replies: Vec<u8>,
 }
+
+/// A program that asks without end gets no more than this at once.
+const REPLIES_MOST: usize = 1_000;
 
 impl OscState {
     fn command(&mut self, number: u16, payload: &[&[u8]]) {
@@ -40,6 +45,30 @@ impl vt100::Callbacks for OscState {
 
     fn set_window_title(&mut self, _: &mut vt100::Screen, title: &[u8]) {
         self.command(2, &[title]);
+    }
+
+    /// The queries that prompts send: is the terminal well, where is the cursor, what kind of terminal is it.
+    fn unhandled_csi(
+        &mut self,
+        screen: &mut vt100::Screen,
+        first: Option<u8>,
+        second: Option<u8>,
+        parameters: &[&[u16]],
+        end: char,
+    ) {
+        if first.or(second).is_some() || self.replies.len() >= REPLIES_MOST {
+            return;
+        }
+        let number = parameters.first().and_then(|part| part.first()).copied().unwrap_or(0);
+        match (end, number) {
+            ('n', 5) => self.replies.extend(b"\x1b[0n"),
+            ('n', 6) => {
+                let (row, column) = screen.cursor_position();
+                self.replies.extend(format!("\x1b[{};{}R", row + 1, column + 1).bytes());
+            }
+            ('c', 0) => self.replies.extend(b"\x1b[?62;22c"),
+            _ => {}
+        }
     }
 
     // A title that contains a semicolon comes here too.

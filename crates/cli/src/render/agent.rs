@@ -44,6 +44,12 @@ pub fn agent_of(view: &UnitView) -> Option<&AgentView> {
     is_shown.then_some(agent)
 }
 
+/// Since when the agent is in the state that `agent_word` names, if that is known.
+pub fn agent_since_ms(agent: &AgentView) -> Option<u64> {
+    let since_ms = agent.dead_since_ms.or(agent.hung_since_ms).unwrap_or(agent.since_ms);
+    (since_ms > 0).then_some(since_ms)
+}
+
 /// `working`, `waiting for you`, `limited until 03:30`, `hung`, `dead`.
 pub fn agent_word(agent: &AgentView, now_ms: u64) -> String {
     match (agent.state, agent.until_ms) {
@@ -84,5 +90,9 @@ mod tests {
         assert_eq!(agent_word(&hung, now_ms), "hung");
         let dead = AgentView { dead_since_ms: Some(1), ..hung };
         assert_eq!(agent_word(&dead, now_ms), "dead");
+        // A program without a profile has no time of its own.
+        let hung = AgentView { hung_since_ms: Some(9), ..AgentView::default() };
+        assert_eq!(agent_since_ms(&hung), Some(9));
+        assert_eq!(agent_since_ms(&AgentView::default()), None);
     }
 }

@@ -11,7 +11,7 @@ mod table;
 mod unit;
 mod units;
 
-pub use agent::{agent_of, agent_word, state_paint, state_why, state_word};
+pub use agent::{agent_of, agent_since_ms, agent_word, state_paint, state_why, state_word};
 pub use mail::{MAIL_COLUMNS, harmless, mail_block, mail_row, mail_text};
 pub use nudge::{AGENT_COLUMNS, NUDGE_COLUMNS, nudge_row};
 pub use paint::{Colours, Paint};

@@ -95,6 +95,7 @@ fn exit_of(refusal: Refusal) -> Exit {
         | Refusal::Gone
         | Refusal::NotShown
         | Refusal::NotTaken
+        | Refusal::NotAPrompt
         | Refusal::StillThere
         | Refusal::NotKnown
         | Refusal::Full => Exit::FAILED,

@@ -58,7 +58,7 @@ fn why_unit(
     let why = render::state_why(view);
     let why = if why.is_empty() { why } else { format!(": {}", render::cut(&why, usize::MAX)) };
     let now_ms = ostler_os::wall_ms();
-    let since_ms = render::agent_of(view).map_or(view.since_ms, |agent| agent.since_ms);
+    let since_ms = render::agent_of(view).and_then(render::agent_since_ms).unwrap_or(view.since_ms);
     let since = render::duration(now_ms.saturating_sub(since_ms));
     outln!("unit {}", view.name);
     outln!("  {}", view.command);

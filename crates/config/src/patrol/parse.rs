@@ -6,11 +6,16 @@ use crate::located::Located;
 use crate::merge::KeyedTable;
 use crate::parse::{LATER_UNIT_KEYS, keys};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-pub(crate) fn parse(findings: &mut Findings<'_>, value: Spanned<DeValue<'_>>) -> PatrolTable {
-    let mut patrol = PatrolTable::default();
+pub(crate) fn parse(
+    findings: &mut Findings<'_>,
+    at: Range<usize>,
+    value: Spanned<DeValue<'_>>,
+) -> PatrolTable {
+    let mut patrol = PatrolTable { at, ..PatrolTable::default() };
     let span = value.span();
     let DeValue::Table(table) = value.into_inner() else {
         findings.add(span, "patrol must be a table", "write [patrol], and its keys below it");

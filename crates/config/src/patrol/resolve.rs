@@ -35,11 +35,16 @@ impl Reader<'_> {
         let named = keys.root.as_ref().map_or(ROOT, |root| &root.0);
         let mut root = resolve(&folder, named);
         if !root.is_dir() {
-            let first = table.watch.keys().chain(table.worker.keys()).next();
-            let span = keys.root.as_ref().map(Located::span).or_else(|| first.map(Located::span));
-            let description = format!("the root {} is not a folder", root.display());
-            let hint = format!("create it: mkdir -p {}", root.display());
-            self.findings.add(span.unwrap_or(0..0), description, hint);
+            let (span, what) = match &keys.root {
+                Some(root) => (root.span(), "the root"),
+                None => (table.at.clone(), "[patrol] has no root, and the default root"),
+            };
+            let description = format!("{what} {} is not a folder", root.display());
+            let hint = match &keys.root {
+                Some(_) => format!("create it: mkdir -p {}", root.display()),
+                None => format!("add root = \"FOLDER\", or create it: mkdir -p {}", root.display()),
+            };
+            self.findings.add(span, description, hint);
             // Report this once, not for each agent.
             root = PathBuf::from("/");
         }

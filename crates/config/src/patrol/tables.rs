@@ -7,11 +7,15 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The watchdog for agents in terminals.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PatrolTable {
+    /// Where the file names the table.
+    #[schemars(skip)]
+    pub at: Range<usize>,
     #[schemars(flatten)]
     pub keys: PatrolKeys,
     /// Watched agents, by name. Each agent is a unit, so any key of a unit is allowed in addition.

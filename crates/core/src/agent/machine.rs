@@ -9,14 +9,15 @@
 //! ```
 //!
 //! The operator is notified of a question once, when it appears. The same question drawn again, or drawn after a screen
-//! that could not be judged (`unknown`), is not new. The operator is notified of a limit once, even if its text changes
+//! that could not be judged (`unknown`), is not new. The words of a report and those of the screen are one question: only
+//! other words on the screen after words on the screen are another one. The operator is notified of a limit once, even if its text changes
 //! as time passes. If a program asks without end, its questions are shown, but notifications stop at `REPORTED_MOST`.
 
 use super::rule::{Reported, Seen, view};
 use crate::time::Now;
 use ostler_model::{
-    AgentJudged, AgentKnown, AgentNotified, AgentReport, AgentState, AgentView, Condition, RunId,
-    What,
+    AgentJudged, AgentKnown, AgentNotified, AgentReport, AgentSource, AgentState, AgentView,
+    Condition, RunId, What,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
@@ -65,6 +66,8 @@ struct Agent {
     session: Option<String>,
     view: Option<AgentView>,
     description: Option<AgentNotified>,
+    /// Whose words the operator was last notified of; not known of an earlier supervisor.
+    worded_by: Option<AgentSource>,
     /// When notifications were sent.
     reported_mono_ms: VecDeque<u64>,
 }
@@ -111,6 +114,9 @@ impl Agent {
             AgentEvent::Judged { judged: Some(judged), changed_mono_ms } => {
                 let before = self.seen.as_ref().filter(|seen| seen.says(&judged));
                 let changed_mono_ms = before.map_or(changed_mono_ms, |seen| seen.changed_mono_ms);
+                // The same message, read again later, would end a day later.
+                let until_ms = before.and_then(|seen| seen.judged.until_ms).or(judged.until_ms);
+                let judged = AgentJudged { until_ms, ..judged };
                 self.seen = Some(Seen { judged, changed_mono_ms });
             }
             AgentEvent::Reported(report) => {
@@ -154,7 +160,18 @@ impl Agent {
             description.state == now.state
                 && (now.state == AgentState::Limited || description.question == now.question)
         };
+        let source = view.source;
+        let is_reworded = |description: &AgentNotified| {
+            let is_report = |source| source == AgentSource::Report;
+            description.state == now.state
+                && (is_report(source) || self.worded_by.is_some_and(is_report))
+        };
         if self.description.as_ref().is_some_and(is_same) {
+            return None;
+        }
+        if self.description.as_ref().is_some_and(is_reworded) {
+            self.description = Some(now);
+            self.worded_by = Some(source);
             return None;
         }
         self.reported_mono_ms
@@ -164,6 +181,7 @@ impl Agent {
         }
         self.reported_mono_ms.push_back(at.mono_ms);
         self.description = Some(now.clone());
+        self.worded_by = Some(source);
         let evidence = json!({
             "agent": view.profile,
             "choices": Some(&view.choices).filter(|choices| !choices.is_empty()),
@@ -255,6 +273,36 @@ mod tests {
         assert_eq!(story.sees(Idle, ""), Some(What::AgentGoesOn));
     }
 
+    /// T3: an agent's hooks and its screen word one question in several ways; it is notified once.
+    #[test]
+    fn a_question_that_is_reported_and_shown_is_told_once() {
+        let mut story = Story::new();
+        let asks = |question: &str| AgentReport {
+            state: Some(Waiting),
+            question: Some(question.to_owned()),
+            ..AgentReport::default()
+        };
+        story.sees(Working, "");
+        assert_eq!(story.accepts(asks("Allow Bash?")), Some(What::AgentWaiting));
+        assert_eq!(story.accepts(asks("Your permission is needed")), None);
+        assert_eq!(story.sees(Waiting, "Do you want to proceed?"), None);
+        assert_eq!(story.accepts(asks("Your permission is needed")), None);
+        assert_eq!(story.sees(Waiting, "Delete it?"), Some(What::AgentWaiting), "another one");
+        assert_eq!(story.sees(Working, ""), Some(What::AgentGoesOn));
+        assert_eq!(story.accepts(asks("Allow Bash?")), Some(What::AgentWaiting), "a new one");
+    }
+
+    /// T3: the end of a turn that a limit ended is no end of the limit.
+    #[test]
+    fn a_limit_is_not_over_because_the_turn_is() {
+        let mut story = Story::new();
+        story.sees(Working, "");
+        assert_eq!(story.sees(Limited, "try again at 4:20"), Some(What::AgentLimited));
+        let idle = AgentReport { state: Some(Idle), ..AgentReport::default() };
+        assert_eq!(story.accepts(idle), None);
+        assert_eq!(story.view().state, Limited);
+    }
+
     /// T3: what the previous supervisor notified is not notified again.
     #[test]
     fn a_question_is_told_once_across_supervisors() {
@@ -318,7 +366,10 @@ mod tests {
         story.sees(Idle, "");
         assert_eq!(story.view().state, Working, "it says what it said before");
         assert_eq!(story.sees(Waiting, "ok?"), Some(What::AgentWaiting));
-        assert_eq!(story.accepts(report(Idle)), Some(What::AgentGoesOn));
+        assert_eq!(story.accepts(report(Idle)), None, "the question is still on the screen");
+        assert_eq!(story.view().state, Waiting);
+        assert_eq!(story.accepts(report(Working)), Some(What::AgentGoesOn));
+        assert_eq!(story.sees(Idle, ""), None);
         let prompt = Some("do it".to_owned());
         story.accepts(AgentReport { prompt: prompt.clone(), ..AgentReport::default() });
         assert_eq!((story.view().state, story.view().session), (Idle, session));

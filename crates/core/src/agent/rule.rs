@@ -2,6 +2,8 @@
 //!
 //! - A report counts until the screen *afterwards* shows another state. Screen changes with the same meaning (a
 //!   spinner, a line of output, the same dialog drawn again) do not override it.
+//! - A report `idle` never overrides a question or a limit that the screen still shows: agents also report the end of a
+//!   turn that a limit ended.
 //! - A screen that could not be judged (`unknown`) never overrides a report.
 //! - If both show the same state, the text comes from the screen, because the operator sees that text there. What the
 //!   screen does not show (when a limit ends) comes from the report.
@@ -51,6 +53,11 @@ pub fn view(seen: Option<&Seen>, reported: Option<&Reported>) -> Option<AgentVie
                 until_ms: view.until_ms.or(reported.report.until_ms),
                 ..view
             })
+        }
+        (Some(seen), Some(Reported { state: AgentState::Idle, .. }))
+            if matches!(seen.judged.state, AgentState::Waiting | AgentState::Limited) =>
+        {
+            Some(of_screen(seen))
         }
         (Some(seen), Some(reported)) => {
             let is_newer = seen.changed_mono_ms > reported.at_mono_ms;
@@ -115,7 +122,9 @@ mod tests {
             (Some((Idle, 11)), Some((Working, 11)), Some((Working, AgentSource::Report))),
             (Some((Unknown, 99)), Some((Waiting, 11)), Some((Waiting, AgentSource::Report))),
             (Some((Working, 99)), Some((Waiting, 11)), Some((Working, AgentSource::Screen))),
-            (Some((Waiting, 5)), Some((Idle, 11)), Some((Idle, AgentSource::Report))),
+            (Some((Waiting, 5)), Some((Working, 11)), Some((Working, AgentSource::Report))),
+            (Some((Waiting, 5)), Some((Idle, 11)), Some((Waiting, AgentSource::Screen))),
+            (Some((Limited, 5)), Some((Idle, 11)), Some((Limited, AgentSource::Screen))),
             (Some((Limited, 5)), Some((Limited, 11)), Some((Limited, AgentSource::Screen))),
             (None, None, None),
         ];

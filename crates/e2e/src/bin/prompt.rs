@@ -9,6 +9,9 @@
 //! - `menu`: it shows a menu, in which any letter is a choice and Enter takes the first
 //! - `busy=FILE`: it works until that file is there
 //! - `hang=FILE`: it reads nothing until that file is there
+//! - `list`: it shows a list above its line, filters it by what is typed, and Enter takes the last that is left
+//! - `masked`: it shows a star for each character, and Ctrl-U does nothing
+//! - `suggests`: it shows the rest of a suggestion behind the cursor
 //! - `clock`: a clock ticks above
 //! - `hidden`: it has no cursor
 
@@ -52,6 +55,9 @@ fn main() {
         is_blind: has("blind"),
         is_menu: has("menu"),
         is_hidden: has("hidden"),
+        is_list: has("list"),
+        is_masked: has("masked"),
+        suggests: has("suggests"),
         gate,
         line: Vec::new(),
         is_pasted: false,
@@ -89,6 +95,9 @@ struct Prompt {
     is_blind: bool,
     is_menu: bool,
     is_hidden: bool,
+    is_list: bool,
+    is_masked: bool,
+    suggests: bool,
     /// It works until this is there.
     gate: Option<PathBuf>,
     line: Vec<u8>,
@@ -139,6 +148,13 @@ impl Prompt {
         match (key, self.is_pasted) {
             (b'\r', false) if self.is_deaf => {}
             (b'\r', false) if self.deaf_until.as_deref().is_some_and(|file| !file.exists()) => {}
+            (b'\r', false) if self.is_list => {
+                let chosen = self.left().last().map(|entry| format!("chose {entry}"));
+                self.line.clear();
+                if let Some(chosen) = chosen {
+                    self.keep(&chosen);
+                }
+            }
             (b'\r', false) => {
                 let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
                 self.keep(&line);
@@ -148,6 +164,7 @@ impl Prompt {
                 let last = self.line.iter().rposition(|byte| *byte == b'\n');
                 self.line.truncate(last.map_or(0, |at| at + 1));
             }
+            (0x15, false) if self.is_masked => {}
             (0x15, false) => self.line.clear(),
             (0x7f, false) if self.is_stubborn && self.line.ends_with(b"\n") => {}
             (0x7f, false) => {
@@ -181,6 +198,11 @@ impl Prompt {
         if self.gate.is_some() {
             picture += "* Thinking... (esc to interrupt)\r\n";
         }
+        if self.is_list {
+            for entry in self.left() {
+                picture += &format!("  {entry}\r\n");
+            }
+        }
         if self.is_menu {
             picture += "Do you want to delete everything?\r\n❯ 1. Yes\r\n  2. No\r\n";
         } else if self.is_box {
@@ -190,11 +212,27 @@ impl Prompt {
             picture += &format!("{side}\r\n{shown}\x1b7\r\n{side}\x1b8");
         } else {
             picture += "> ";
-            if !self.is_blind {
+            if self.is_masked {
+                picture += &"*".repeat(self.line.len());
+            } else if !self.is_blind {
                 picture += &self.shown();
+            }
+            if self.suggests && !self.line.is_empty() {
+                picture += "\x1b7 and go on\x1b8";
             }
         }
         put(&picture);
+    }
+
+    /// The entries of the list that have a word of what is typed.
+    fn left(&self) -> Vec<&'static str> {
+        let text = String::from_utf8_lossy(&self.line);
+        let has =
+            |entry: &&str| text.is_empty() || text.split(' ').any(|word| entry.contains(word));
+        ["deploy to production", "delete everything", "look around"]
+            .into_iter()
+            .filter(has)
+            .collect()
     }
 
     fn shown(&self) -> String {

@@ -99,7 +99,7 @@ fn refused(on: On) {
     agent.until("working");
     let refused = agent.call(&["answer", "a", "enter"]);
     assert_eq!(refused.code, 1, "{}", refused.stderr);
-    assert!(refused.stderr.contains("it is working"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("its state is working"), "{}", refused.stderr);
     agent.until("working");
     // The screen is looked at anew: what was a question a moment ago may be none.
     agent.type_in("x\rask go on\r");

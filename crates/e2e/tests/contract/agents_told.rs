@@ -82,7 +82,17 @@ fn an_agent_reports_by_itself() {
     agent.type_in("ask go on\r");
     let asks = agent.until_asked("go on?");
     assert_eq!((&asks["source"], &asks["session"]), (&"screen".into(), &"abc-1".into()));
+    // What the screen still asks is not over by a report.
     report("--state idle");
+    let reports = |agent: &Agent| {
+        let run = agent.view()["runId"].clone();
+        let mut door = ostler_e2e::Door::connect(&agent.tmux.project.home);
+        let known = door.ask("agents.show", serde_json::json!({ "run": run }));
+        known["reports"].as_array().map_or(0, Vec::len)
+    };
+    eventually("it is reported", || (reports(&agent) == 3).then_some(()));
+    agent.until_asked("go on?");
+    agent.type_in("1");
     agent.until("idle");
     let wrong = std::fs::read_to_string(agent.tmux.project.path("wrong")).unwrap_or_default();
     assert_eq!(wrong, "");

@@ -117,7 +117,7 @@ fn config_json_is_checked() {
         assert_eq!(answer.code, 2, "{answer:?}");
         let description = apps.complaint(&answer);
         assert!(
-            description.contains("config.json:3:21: \"maxRestart\" is not a key"),
+            description.contains("config.json:3:21: \"maxRestart\" is not a known key"),
             "{description}"
         );
         assert!(
@@ -179,7 +179,7 @@ fn an_unknown_capability_is_a_warning() {
         description.contains("\"telepathy\" is not a known key and is ignored"),
         "{description}"
     );
-    assert!(description.contains("\"gpus\" is not known here"), "{description}");
+    assert!(description.contains("\"gpus\" is not a known key"), "{description}");
     let description = apps.check("bot", &["--json"]).ok().json();
     assert_eq!(
         (&description["ok"], description["warnings"].as_array().map(Vec::len)),

@@ -63,7 +63,7 @@ fn what_is_no_request_is_told_and_forgiven() {
         (r"b'[]\n'", "", "not a request"),
         (r#"b'"text"\n'"#, "", "not a request"),
         (r#"b'{"id":"x"}\n'"#, "x", "type"),
-        (r#"b'{"id":"x","type":"event","event":"e"}\n'"#, "x", "only \"request\""),
+        (r#"b'{"id":"x","type":"event","event":"e"}\n'"#, "x", "must be \"request\""),
         (r#"b'{"id":"x","type":"request"}\n'"#, "x", "method"),
         (r#"b'{"id":"x","type":"request","method":5}\n'"#, "x", "not a request"),
         (r#"b'{"type":"request","method":"app.ready"}\n'"#, "", "id"),

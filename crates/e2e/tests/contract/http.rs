@@ -170,9 +170,9 @@ fn http_metrics_can_be_read() {
         assert!(answer.body.contains(&format!("# TYPE {plain} ")), "no type: {line}");
     }
     let of_app = |name: &str| series[&format!("{name}{{app=\"{ID}\",unit=\"bot\"}}")];
-    assert_eq!((of_app("app_up"), of_app("app_restarts")), (1.0, 0.0));
-    assert!(of_app("app_memory_bytes") > 0.0 && of_app("app_cpu_percent") >= 0.0);
-    assert_eq!(series["run_live"], 1.0);
+    assert_eq!((of_app("ostler_app_up"), of_app("ostler_app_restarts")), (1.0, 0.0));
+    assert!(of_app("ostler_app_memory_bytes") > 0.0 && of_app("ostler_app_cpu_percent") >= 0.0);
+    assert_eq!(series["ostler_run_live"], 1.0);
 }
 
 /// A10: the OpenAPI document lists exactly the routes that exist.

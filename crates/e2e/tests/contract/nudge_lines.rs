@@ -140,10 +140,13 @@ fn a_program_that_discards_its_input_is_not_blocked_for_ever() {
     let town = Town { project };
     let lines = || std::fs::read_to_string(&received).unwrap_or_default();
     std::fs::write(&busy, "").expect("a file");
-    assert_eq!(town.say("first", &[])["receipt"], "delivered");
+    // It hides its input as soon as it has read this one, so it may not be certain that it was read.
+    town.say("first", &[]);
+    ostler_e2e::eventually("the first is read", || lines().contains("first").then_some(()));
     // It discards this one, whatever becomes of it.
     town.say("second", &["--mode", "immediate"]);
     std::fs::remove_file(&busy).expect("removed");
+    town.project.home.until_logged(&run, "busy\r\n>>> ");
     town.type_by_hand("by hand\n");
     ostler_e2e::eventually("a person's line is read", || lines().contains("by hand").then_some(()));
     let description = town.say("third", &[]);
@@ -151,4 +154,101 @@ fn a_program_that_discards_its_input_is_not_blocked_for_ever() {
     ostler_e2e::eventually("it is read alone", || {
         lines().lines().any(|line| line == "third").then_some(())
     });
+}
+
+in_every_terminal! {
+    /// P9: an editor has its cursor in an empty line, too: nothing is typed there, because its keys are commands.
+    in_an_editor: an_editor_gets_no_text_in_our_terminal an_editor_gets_no_text_in_tmux
+}
+
+fn in_an_editor(kept: Kept) {
+    let script = r#"["bash", "-c", "stty raw -echo; printf '\\033[2J\\033[2;1H~\\r\\n~\\r\\n~ drawn\\033[H'; cat > heard"]"#;
+    let project = shell(kept, script);
+    let run = project.view("agent")["runId"].as_str().expect("a run").to_owned();
+    project.home.until_logged(&run, "~ drawn");
+    let answer = project.call(&["nudge", "agent", "--mode", "immediate", "--json", "ZQ is a name"]);
+    let answer = answer.json();
+    assert_eq!(answer["receipt"], "refused", "{answer}");
+    assert!(answer["why"].as_str().expect("a reason").contains("no prompt"), "{answer}");
+    assert_eq!(std::fs::read(project.path("heard")).unwrap_or_default(), b"");
+}
+
+in_every_terminal! {
+    /// P9: where typing filters a list, Enter would choose an entry: the text is taken back.
+    in_a_list: a_list_that_is_filtered_is_not_answered_in_our_terminal a_list_that_is_filtered_is_not_answered_in_tmux
+}
+
+fn in_a_list(kept: Kept) {
+    let town = Town::new(kept, &["list"]);
+    let answer = town.say("delete", &["--mode", "immediate", "--raw"]);
+    assert_eq!(answer["receipt"], "refused", "{answer}");
+    let why = answer["why"].as_str().expect("a reason");
+    assert!(why.contains("reacts to what is typed") && why.contains("cleared"), "{answer}");
+    assert!(town.received().is_empty(), "{:?}", town.received());
+}
+
+in_every_terminal! {
+    /// P9: what is typed where the input is hidden is a person's own: no text is typed, and no key is pressed.
+    hidden: a_hidden_input_is_left_alone_in_our_terminal a_hidden_input_is_left_alone_in_tmux
+}
+
+fn hidden(kept: Kept) {
+    let script = r#"["bash", "-c", "read -s -p 'token> ' x; echo $x > heard; sleep 1000"]"#;
+    let town = Town { project: shell(kept, script) };
+    let run = town.project.view("agent")["runId"].as_str().expect("a run").to_owned();
+    town.project.home.until_logged(&run, "token> ");
+    town.type_by_hand("hunt");
+    let answer = town.say("hello", &["--mode", "immediate"]);
+    assert_eq!(answer["receipt"], "refused", "{answer}");
+    assert!(answer["why"].as_str().expect("a reason").contains("hidden"), "{answer}");
+    assert_eq!(town.say("hello", &[])["receipt"], "queued");
+    town.type_by_hand("er2\r");
+    town.project.until_lines("heard", 1);
+    let received = std::fs::read_to_string(town.project.path("heard")).expect("a file");
+    assert_eq!(received, "hunter2\n");
+}
+
+/// P9, T3: a question without brackets is a question: it is shown, and not answered by a nudge.
+#[test]
+fn a_question_without_brackets_waits_for_a_person() {
+    for (asked, part) in [
+        ("Really drop it? > ", "Really drop it?"),
+        ("Continue connecting? Type yes or no\\\\n> ", "yes or no"),
+        ("Delete all branches? Enter y or n\\\\n", "y or n"),
+        ("? Drop the database › ", "Drop the database"),
+    ] {
+        let script =
+            format!(r#"["bash", "-c", "printf '{asked}'; read x; echo $x > heard; sleep 1000"]"#);
+        let project = shell(Kept::Own, &script);
+        let is_so = |view: &serde_json::Value| {
+            let question = view["agent"]["question"].as_str().unwrap_or_default();
+            view["agent"]["state"] == "waiting" && question.contains(part)
+        };
+        project.until("agent", asked, is_so);
+        let words = ["nudge", "agent", "--mode", "immediate", "--json", "hello"];
+        let answer = project.call(&words).json();
+        assert_eq!(answer["receipt"], "refused", "{asked}: {answer}");
+        assert_eq!(project.lines("heard"), 0, "{asked}");
+        project.call(&["answer", "agent", "no"]).ok();
+        assert_eq!(project.until_lines("heard", 1), 1, "{asked}");
+    }
+}
+
+/// P9: a text that is shown as stars is taken back, also where Ctrl-U does nothing.
+#[test]
+fn a_masked_text_is_taken_back() {
+    let town = Town::new(Kept::Own, &["masked"]);
+    let answer = town.say("a short text", &["--mode", "immediate", "--raw"]);
+    assert_eq!(answer["receipt"], "refused", "{answer}");
+    assert!(answer["why"].as_str().expect("a reason").contains("cleared"), "{answer}");
+    assert!(town.received().is_empty(), "{:?}", town.received());
+}
+
+/// P9: the rest of a suggestion behind the cursor is no part of the text.
+#[test]
+fn a_suggestion_behind_the_cursor_does_not_disturb() {
+    let town = Town::new(Kept::Own, &["suggests"]);
+    let answer = town.say("look at it", &["--mode", "immediate", "--raw"]);
+    assert_eq!(answer["receipt"], "delivered", "{answer}");
+    assert_eq!(town.received(), ["look at it"]);
 }

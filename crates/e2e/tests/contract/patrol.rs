@@ -115,6 +115,26 @@ fn one_that_nothing_brought_back_is_called_hung() {
     assert!(hung().is_null(), "started anew by a person: {}", hung());
 }
 
+/// P3: a healthy program that shows a text and does not take Enter is brought to a person, and never restarted.
+#[test]
+fn one_that_takes_no_text_is_brought_to_a_person() {
+    let command = [ostler_e2e::helper!("prompt"), "record", "deaf"];
+    let agent = format!("command = {command:?}\nstale = \"100ms\"\nvery_stale = \"1s\"");
+    let town = Town::new(Seat::Pty, "", &[("deacon", &agent)]);
+    town.heartbeat("deacon", LONG, 1);
+    town.up();
+    let before = town.process("deacon");
+    town.mail("deacon");
+    let mut steps = Vec::new();
+    eventually_within(CLIMB, "a person", || {
+        let step = town.decided("deacon")["step"].as_str().expect("a word").to_owned();
+        assert_ne!(step, "restart", "{steps:?}");
+        steps.push(step.clone());
+        (step == "escalate").then_some(())
+    });
+    assert_eq!(town.process("deacon"), before);
+}
+
 /// P3: a new cycle after a nudge is progress, and ends the ladder.
 #[test]
 fn progress_after_a_nudge_ends_the_ladder() {
@@ -396,7 +416,7 @@ fn what_is_not_watched_is_told() {
     town.up();
     let description = town.call(&["patrol", "triage", "deacom", "--dry-run"]);
     assert_eq!(description.code, 4);
-    assert!(description.stderr.contains("watched are: deacon"), "{description:?}");
+    assert!(description.stderr.contains("watched agents: deacon"), "{description:?}");
     let plain = crate::units::Project::of(&[("a", "command = [\"sleep\", \"1000\"]")]);
     plain.up();
     let description = plain.call(&["patrol", "tick"]);

@@ -56,7 +56,7 @@ fn its_answer_counts() {
 fn whatever_it_does_there_is_a_decision() {
     for (triage, why) in [
         ("command = [\"/no/such/program\"]", "could not be started"),
-        ("command = [\"sh\", \"-c\", \"exit 9\"]", "ended with 9"),
+        ("command = [\"sh\", \"-c\", \"exit 9\"]", "exited with code 9"),
         ("command = [\"sh\", \"-c\", \"kill -9 $$\"]", "signal"),
         (
             "command = [\"sh\", \"-c\", \"sleep 1000 & sleep 1000\"]\ntimeout = \"1s\"",

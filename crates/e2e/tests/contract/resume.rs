@@ -69,6 +69,25 @@ fn without_a_session_the_command_is_run() {
     assert_eq!(starts(&project, 3)[2], "fresh");
 }
 
+/// W14: an agent that does not find the session, and ends at once, is started with its command; the session is not lost.
+#[test]
+fn a_session_that_cannot_be_resumed_does_not_keep_the_agent_down() {
+    let resumed = "echo resumed {session} >> starts; ";
+    let agent = AGENT.replace(&format!("{resumed}exec sleep 1000"), &format!("{resumed}exit 1"));
+    let project = Project::of(&[("bot", &agent)]);
+    project.up();
+    starts(&project, 1);
+    learned(&project, "bot", "s-1");
+    project.crash("bot");
+    assert_eq!(starts(&project, 3), ["fresh", "resumed s-1", "fresh"]);
+    let why = project.call(&["why", "bot"]).text();
+    assert!(why.contains("session s-1 could not be resumed"), "{why}");
+    // A newer session of the agent is resumed.
+    learned(&project, "bot", "s-2");
+    project.crash("bot");
+    assert_eq!(starts(&project, 5)[3..], ["resumed s-2", "fresh"]);
+}
+
 /// W14: it outlives the supervisor, the daemon, the machine, and `down` with `up`.
 #[test]
 fn a_session_outlives_everything() {

@@ -110,7 +110,7 @@ fn out_of_descriptors_is_refused_and_survived() {
         runs.push(output.text().trim().to_owned());
         assert!(runs.len() < 80, "80 descriptors are enough for everything?");
     };
-    for word in ["descriptor", "may have 80", "ulimit -Hn"] {
+    for word in ["descriptor", "limit is 80", "ulimit -Hn"] {
         assert!(refusal.stderr.contains(word), "it says {word}: {refusal:?}");
     }
     assert!(runs.len() >= 3, "only {} runs with 80 descriptors: {refusal:?}", runs.len());
@@ -144,7 +144,7 @@ fn units_beyond_the_descriptors_say_why() {
     let file = file.to_str().expect("text");
     let up = home.ostler(&["up", "-f", file]);
     assert_ne!(up.code, 0, "{up:?}");
-    assert!(up.text().contains("u39") && up.text().contains("may have 80"), "{up:?}");
+    assert!(up.text().contains("u39") && up.text().contains("limit is 80"), "{up:?}");
     assert!(home.ostler(&["ls"]).text().contains("out of file descriptors"));
     assert_eq!(home.supervisor_pid(), supervisor);
     home.ostler(&["down", "-f", file]).ok();

@@ -46,6 +46,7 @@ impl Supervisor {
         if live.output.draw_signal().is_none() {
             return;
         }
+        live.output.answer_queries(&live.input, &live.hands);
         let scope = live.scope.as_ref();
         let subject = TreeSubject {
             root: live.leader,

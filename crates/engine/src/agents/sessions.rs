@@ -6,11 +6,21 @@ use crate::supervisor::Supervisor;
 use ostler_core::unit::Declared;
 use ostler_model::{AgentSession, OsText, RunId, RunRecord, What};
 use serde_json::json;
+use std::collections::HashMap;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
 /// How long the session of a withdrawn unit is kept: the unit may be declared again.
 const KEPT_MS: u64 = 90 * 24 * 60 * 60 * 1_000;
+/// A resumed agent that fails within this time did not find its conversation.
+const AT_ONCE_MS: u64 = 20_000;
+
+/// Resumes with a session: the runs, and the sessions with which the last resume failed.
+#[derive(Debug, Default)]
+pub(crate) struct Resumes {
+    by_run: HashMap<RunId, AgentSession>,
+    failed: HashMap<String, String>,
+}
 
 /// Why a session is not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -37,6 +47,8 @@ pub(crate) enum Resumption<'a> {
     Command,
     /// The unit's command: `resume` names a session, but none is known.
     NoSession,
+    /// The unit's command: the last start with this session failed at once.
+    FailedSession(&'a AgentSession),
     /// The words of `resume`.
     Resume(Vec<OsText>, Option<&'a AgentSession>),
 }
@@ -111,7 +123,10 @@ impl Supervisor {
         let is_named = resume.iter().any(|word| word.contains(AgentSession::PLACEHOLDER));
         let program = AgentSession::program_of(&record.spec.argv);
         let session = self.agents.sessions.get(unit).filter(|session| session.program == program);
+        let has_failed =
+            |session: &AgentSession| self.agents.resumes.failed.get(unit) == Some(&session.id);
         match (is_named, session) {
+            (true, Some(session)) if has_failed(session) => Resumption::FailedSession(session),
             (true, Some(session)) => {
                 let put = |word: &String| word.replace(AgentSession::PLACEHOLDER, &session.id);
                 let words = resume.iter().map(|word| OsText::from(&*put(word))).collect();
@@ -134,14 +149,40 @@ impl Supervisor {
                     "no session is known for {session} in resume: running its command instead";
                 (What::Degraded, why.to_owned())
             }
+            Resumption::FailedSession(session) => {
+                let id = &session.id;
+                let why = format!("session {id} could not be resumed: running its command instead");
+                (What::Degraded, why)
+            }
             Resumption::Resume(_, Some(session)) => {
-                (What::Resumed, format!("session {} of {}", session.id, session.program))
+                let session = session.clone();
+                let why = format!("session {} of {}", session.id, session.program);
+                self.agents.resumes.by_run.insert(run, session);
+                (What::Resumed, why)
             }
             Resumption::Resume(_, None) => {
                 (What::Resumed, "resumed after an earlier run".to_owned())
             }
         };
         self.run_entry(run, what, &why, json!({ "unit": unit }));
+    }
+
+    /// Called when a run has ended. An agent does not know every session that it reported: it may have stored nothing
+    /// yet. If its resume fails at once, the next start runs the command. If that fails at once as well, the cause was
+    /// another one, and the session is tried again.
+    pub(crate) fn judge_resumption(&mut self, record: &RunRecord) {
+        let resumed = self.agents.resumes.by_run.remove(&record.run_id);
+        let Some(unit) = &record.unit else { return };
+        let lived_ms = record.started_mono_ms.map(|at| ostler_os::mono_ms().saturating_sub(at));
+        let is_at_once = lived_ms.is_some_and(|lived_ms| lived_ms < AT_ONCE_MS);
+        let has_failed = record.exit_code.is_some_and(|code| code != 0);
+        if !has_failed || !is_at_once || record.cancel_reason.is_some() {
+            return;
+        }
+        match resumed {
+            Some(session) => self.agents.resumes.failed.insert(unit.clone(), session.id),
+            None => self.agents.resumes.failed.remove(unit),
+        };
     }
 
     /// Another program does not know the sessions of the one before.

@@ -53,6 +53,12 @@ impl Screen {
     pub(super) fn draw(&mut self, bytes: &[u8], end: u64) {
         self.is_undrawn = false;
         self.process(bytes, end);
+        // The queries in old output were answered, or were in vain.
+        self.emulator.take_replies();
+    }
+
+    pub(super) fn take_replies(&mut self) -> Vec<u8> {
+        self.emulator.take_replies()
     }
 
     pub(super) fn process(&mut self, bytes: &[u8], end: u64) {

@@ -3,11 +3,13 @@
 use super::screen::Screen;
 use super::segment::{Mark, StreamKind, end_on_disk, read_range};
 use crate::agents::DrawSignal;
+use crate::runs::input::Input;
+use crate::runs::viewers::AttachCount;
 use ostler_model::ScreenText;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::Notify;
 
 /// Bytes of the newest output kept in memory per run.
@@ -28,6 +30,8 @@ pub struct OutputState {
     screen: Option<Box<Mutex<Screen>>>,
     /// Signals that the screen changed.
     draw_signal: Option<Box<DrawSignal>>,
+    /// Where the answers to the program's queries go, if its terminal is ours.
+    query_input: OnceLock<(Arc<Input>, Arc<AttachCount>)>,
     /// Notified after every change, if a reader waits for one.
     changed: Notify,
     waiting: AtomicUsize,
@@ -51,6 +55,7 @@ impl OutputState {
             tail: Mutex::default(),
             draw_signal: screen.is_some().then(Box::default),
             screen: screen.map(|screen| Box::new(Mutex::new(screen))),
+            query_input: OnceLock::new(),
             changed: Notify::new(),
             waiting: AtomicUsize::new(0),
         }
@@ -120,10 +125,11 @@ impl OutputState {
             }
             // With a terminal, standard error is the output of Ostler's own shim.
             if let Some(screen) = self.screen.as_ref().filter(|_| kind == StreamKind::Stdout) {
-                screen
-                    .lock()
-                    .unwrap_or_else(std::sync::PoisonError::into_inner)
-                    .process(bytes, end);
+                let mut screen = screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                screen.process(bytes, end);
+                let replies = screen.take_replies();
+                drop(screen);
+                self.reply(&replies);
             }
             // Stored inside the lock: the tail's offsets are counted back from here.
             self.written.store(end, Ordering::Release);
@@ -131,6 +137,27 @@ impl OutputState {
         self.last_mono_ms.store(mono_ms, Ordering::Release);
         self.last_wall_ms.store(wall_ms, Ordering::Release);
         self.notify();
+    }
+
+    /// From now on, queries of the program are answered while nobody is attached whose terminal would answer.
+    pub(crate) fn answer_queries(&self, input: &Arc<Input>, hands: &Arc<AttachCount>) {
+        if input.is_terminal() {
+            let _ = self.query_input.set((Arc::clone(input), Arc::clone(hands)));
+        }
+    }
+
+    /// If somebody else is typing at this moment, or the program does not read, there is no answer: programs ask again
+    /// or go on without one.
+    fn reply(&self, replies: &[u8]) {
+        let Some((input, hands)) = self.query_input.get().filter(|_| !replies.is_empty()) else {
+            return;
+        };
+        if let Input::Terminal { master, turn } = &**input
+            && hands.attached() == 0
+            && let Ok(_turn) = turn.try_lock()
+        {
+            let _ = ostler_os::write_all(&**master, replies);
+        }
     }
 
     /// Counts output that went to the disk without passing through memory.

@@ -127,6 +127,7 @@ impl Supervisor {
             record
         };
         self.note_strays(&record);
+        self.judge_resumption(&record);
         let was_written = !self.is_passing(run) || record.cgroup.is_none();
         let asked = self.runs.live.get_mut(&run).and_then(|live| live.asked.take());
         self.drop_live(run);

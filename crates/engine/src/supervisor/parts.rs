@@ -2,6 +2,7 @@
 
 use super::{Activity, NotifyOutput, Successor};
 use crate::agents::ScreenWatch;
+use crate::agents::sessions::Resumes;
 use crate::apps::Apps;
 use crate::checks::prober::{Probed, Prober};
 use crate::guardian_link::{GuardianInfo, GuardianLink, ThreadHeartbeats};
@@ -101,6 +102,7 @@ pub(crate) struct Waiting {
 pub(crate) struct AgentTable {
     /// Of the agents that units run, by unit.
     pub(crate) sessions: HashMap<String, AgentSession>,
+    pub(crate) resumes: Resumes,
     /// What is known of agents by those who can tell.
     pub(crate) agent_idle: HashMap<RunId, AgentIdle>,
     /// The process that types what waits, for each agent that has one.

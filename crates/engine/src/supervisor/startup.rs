@@ -1,5 +1,6 @@
 //! How a supervisor begins: it takes the home, opens the registry, starts its threads and reconciles.
 
+use crate::agents::sessions::Resumes;
 use crate::agents::{Judge, ScreenWatch};
 use crate::apps::{Apps, Proof};
 use crate::checks::prober::Prober;
@@ -163,6 +164,7 @@ impl Supervisor {
             },
             agents: AgentTable {
                 sessions: HashMap::new(),
+                resumes: Resumes::default(),
                 agent_idle: HashMap::new(),
                 delivering: HashMap::new(),
                 cpu_marks: HashMap::new(),

@@ -315,7 +315,7 @@ impl Supervisor {
         spec.env.extend(self.ways_of(&record.spec, run));
         match self.resumption(unit, run) {
             Resumption::Resume(words, _) => spec.argv = words,
-            Resumption::Command | Resumption::NoSession => {}
+            Resumption::Command | Resumption::NoSession | Resumption::FailedSession(_) => {}
         }
         let backend = backends::of(record.spec.backend);
         backend.prepare(self, &record.spec, run, &record.run_digest, &mut spec);

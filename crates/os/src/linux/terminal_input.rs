@@ -23,6 +23,12 @@ pub fn gives_lines(terminal: &Path) -> io::Result<bool> {
     Ok(modes.local_modes.contains(LocalModes::ICANON))
 }
 
+/// Whether the terminal gives the program whole lines and does not show what is typed, as for a password.
+pub fn is_hidden(terminal: &Path) -> io::Result<bool> {
+    let modes = rustix::termios::tcgetattr(open(terminal)?)?.local_modes;
+    Ok(modes.contains(LocalModes::ICANON) && !modes.contains(LocalModes::ECHO))
+}
+
 /// Discards the terminal's unread input. Returns how many bytes the program could have read at that moment.
 pub fn forget_unread(terminal: &Path) -> io::Result<u64> {
     let terminal = open(terminal)?;

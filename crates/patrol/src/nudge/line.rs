@@ -44,21 +44,45 @@ impl Line {
         }
         let row = usize::from(look.cursor.row);
         let Some(line) = look.lines.get(row) else { return false };
-        let here = visible([line]);
         if self.tail.is_empty() {
             // No character of the text can be recognised: compare with what was there before.
             return at_cursor(look) != self.typed.mark;
         }
-        if here.is_empty() {
-            return false;
-        }
         // A long text is wrapped: its end may begin some lines above the cursor.
         let rows = self.tail.chars().count() / usize::from(look.columns.max(20)) + 3;
         let above = &look.lines[row.saturating_sub(rows)..row];
-        let is_whole = here.ends_with(&self.tail);
-        let is_wrapped =
-            self.tail.ends_with(&here) && visible(above.iter().chain([line])).ends_with(&self.tail);
-        is_whole || is_wrapped
+        let ends_with_it = |line: &String| {
+            let here = visible([line]);
+            let is_wrapped = self.tail.ends_with(&here)
+                && visible(above.iter().chain([line])).ends_with(&self.tail);
+            !here.is_empty() && (here.ends_with(&self.tail) || is_wrapped)
+        };
+        // A suggestion may be shown behind the cursor.
+        ends_with_it(line) || ends_with_it(&upto(look))
+    }
+
+    /// True if typing changed more than the input: a list was filtered, or a menu appeared. Dim lines are hints, and
+    /// digits and spinners change by themselves.
+    pub(super) fn has_reaction(&self, look: &ScreenText) -> bool {
+        let row = usize::from(look.cursor.row);
+        let rows = look.lines.len().min(row);
+        let is_input = |line: &&String| line.trim().is_empty() || self.has_part(unprompted(line));
+        let most = self.typed.text.len() / usize::from(look.columns.max(20)) + self.lines() + 1;
+        let grown = look.lines[..rows].iter().rev().take(most).take_while(is_input).count();
+        let others = |look: &ScreenText, from: usize, to: usize| -> Vec<String> {
+            let is_bright = look.bright.len() == look.lines.len();
+            let lines = if is_bright { &look.bright } else { &look.lines };
+            let range = from.min(lines.len())..to.min(lines.len());
+            let plain = lines[range].iter().map(|line| crate::screen::letters(line));
+            plain.filter(|line| !line.is_empty() && !line.chars().all(cautious::is_frame)).collect()
+        };
+        let before_row = usize::from(self.before.cursor.row);
+        let (above, now) = (others(&self.before, 0, before_row), others(look, 0, row - grown));
+        // A text of several rows may push lines off the top.
+        let is_same_above = above.ends_with(&now) && above.len() - now.len() <= grown;
+        let end = usize::MAX;
+        let below = others(&self.before, before_row + 1, end);
+        !is_same_above || below != others(look, row + 1, end)
     }
 
     /// True if the line with the cursor is as before: the same prompt left of the cursor, nothing of the text.
@@ -133,6 +157,11 @@ fn unframed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || cautious::is_frame(c))
 }
 
+/// A line without the prompt mark at its beginning.
+fn unprompted(line: &str) -> &str {
+    unframed(line).trim_start_matches(|c: char| c.is_whitespace() || "$#>%❯›»λ".contains(c))
+}
+
 /// Programs show a long text as `[Pasted text #1 +20 lines]`, `[Pasted Content 4096 chars]` and the like. Returns how
 /// many such placeholders there are, and the sum of the numbers in them.
 fn stand_ins(look: &ScreenText) -> (usize, u64) {
@@ -157,10 +186,10 @@ fn stand_ins(look: &ScreenText) -> (usize, u64) {
 pub(super) fn clear(terminal: &mut dyn Terminal, line: &Line) -> (Refusal, &'static str) {
     const PRESSES: usize = 8;
     forget_unread(terminal);
-    let keys: &[Key] = match line.lines() {
-        0 | 1 => &[Key::KILL_LINE],
-        _ => &[Key::KILL_LINE, Key::Backspace],
-    };
+    if line.lines() <= 1 {
+        return clear_line(terminal, line);
+    }
+    let keys = [Key::KILL_LINE, Key::Backspace];
     let presses = PRESSES + 2 * line.lines();
     let began = ostler_os::mono_ms();
     for key in keys.iter().cycle().take(presses) {
@@ -168,6 +197,28 @@ pub(super) fn clear(terminal: &mut dyn Terminal, line: &Line) -> (Refusal, &'sta
             break;
         }
         match terminal.press(*key).and_then(|()| is_gone_soon(terminal, line)) {
+            Ok(true) => return (Refusal::NotShown, "the line was cleared"),
+            Ok(false) => {}
+            // The line is gone together with its program.
+            Err(Trouble::Gone(_)) => return (Refusal::Gone, "its program has exited"),
+            Err(Trouble::Unknown(_)) => break,
+        }
+    }
+    (Refusal::StillThere, LEFT)
+}
+
+/// Some programs, such as hidden input, know no Ctrl-U: there Backspace is pressed once for each character.
+fn clear_line(terminal: &mut dyn Terminal, line: &Line) -> (Refusal, &'static str) {
+    const KILLS: usize = 3;
+    /// A longer text is left, and the receipt says so.
+    const BACKSPACES_MOST: usize = 400;
+    let length = line.typed.text.chars().count();
+    let length = if length <= BACKSPACES_MOST { length } else { 0 };
+    let all = [Key::Backspace].repeat(length);
+    let tries: Vec<&[Key]> = vec![&[Key::KILL_LINE]; KILLS];
+    for keys in tries.into_iter().chain([&all[..]]).chain([&[Key::KILL_LINE][..]]) {
+        let pressed = keys.iter().try_for_each(|key| terminal.press(*key));
+        match pressed.and_then(|()| is_gone_soon(terminal, line)) {
             Ok(true) => return (Refusal::NotShown, "the line was cleared"),
             Ok(false) => {}
             // The line is gone together with its program.

@@ -115,6 +115,8 @@ pub enum Refusal {
     Gone,
     NotShown,
     NotTaken,
+    /// The program has read the text and does something else with it than a prompt does. The text was taken back.
+    NotAPrompt,
     /// Typed, not sent, and could not be removed again.
     StillThere,
     /// Whether the text arrived is unknown.
@@ -394,6 +396,7 @@ fn receipt_of(refusal: Refusal) -> Receipt {
         | Refusal::Gone
         | Refusal::NotShown
         | Refusal::NotTaken
+        | Refusal::NotAPrompt
         | Refusal::Full => Receipt::Refused,
     }
 }

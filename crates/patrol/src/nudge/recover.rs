@@ -84,6 +84,10 @@ fn remains(place: &mut TerminalPlace, half: &UnfinishedTyping) -> Remains {
 
 /// Checks the line of a program without a profile. Text that a person typed there since then stays.
 fn in_line(terminal: &mut dyn Terminal, half: &UnfinishedTyping) -> Remains {
+    // A person may be typing a password; a key or a flush would destroy it.
+    if terminal.editing() == Editing::Hidden {
+        return Remains::StillThere;
+    }
     let line = Line::left(&half.typed);
     let looked = match half.is_left {
         // An earlier attempt already pressed keys to remove it, in vain.

@@ -31,6 +31,8 @@ pub enum Editing {
     Kernel {
         unread: u64,
     },
+    /// The kernel, and it does not echo it: the program asks for a password.
+    Hidden,
     Program,
     /// The terminal's device cannot be read.
     Unknown,
@@ -48,6 +50,7 @@ pub trait Terminal {
     fn editing(&self) -> Editing {
         let Some(device) = self.device() else { return Editing::Unknown };
         match (ostler_os::gives_lines(&device), ostler_os::unread(&device)) {
+            (Ok(true), _) if ostler_os::is_hidden(&device).unwrap_or(false) => Editing::Hidden,
             (Ok(true), Ok(unread)) => Editing::Kernel { unread },
             (Ok(false), _) => Editing::Program,
             (Ok(true), Err(_)) | (Err(_), _) => Editing::Unknown,

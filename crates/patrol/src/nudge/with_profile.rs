@@ -169,7 +169,7 @@ impl Talk<'_> {
         before: Before,
         note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
     ) -> Result<(), Stop> {
-        if let Editing::Kernel { .. } = self.terminal.editing() {
+        if let Editing::Kernel { .. } | Editing::Hidden = self.terminal.editing() {
             return Err(refused(Refusal::NotReady, "its program has not set up its terminal yet"));
         }
         let judged = self.look()?;

@@ -19,6 +19,8 @@ const CHUNK_MS: u64 = 25;
 /// A program without bracketed paste may treat fast keys as a paste, and Enter as part of it.
 const PLAIN_MS: u64 = 150;
 const STILL_WITHIN_MS: u64 = 1_000;
+/// A program may filter a list a moment after the keys.
+const REACTS_WITHIN_MS: u64 = 300;
 const ENTER_WAITS_MS: [u64; 3] = [500, 1_000, 2_000];
 const CLEARED_WITHIN_MS: u64 = 300;
 /// A program that reads lines may be busy for a moment.
@@ -73,9 +75,25 @@ pub(super) fn speak(
         return Ok(said);
     }
     let typed = match type_and_see(terminal, &line, &text) {
-        Ok(Some(typed)) => typed,
-        Ok(None) => {
+        Ok(Shown::InLine(typed)) => typed,
+        Ok(Shown::Elsewhere) => {
             let (refusal, cleared) = clear(terminal, &line);
+            let refusal =
+                if refusal == Refusal::StillThere { refusal } else { Refusal::NotAPrompt };
+            let why = format!(
+                "it reacts to what is typed: other lines of its screen changed, so Enter may choose something; \
+                 the text was not sent; {cleared}"
+            );
+            return Ok(TypingOutcome::Refused(refusal, why));
+        }
+        Ok(Shown::Nowhere) => {
+            let is_unread = has_unread(terminal);
+            let (refusal, cleared) = clear(terminal, &line);
+            // A program that reads the text and shows nothing of it is alive, but has no prompt.
+            let refusal = match refusal {
+                Refusal::NotShown if !is_unread && !is_lines(terminal) => Refusal::NotAPrompt,
+                refusal => refusal,
+            };
             let why = format!(
                 "the text did not appear on the screen, in the line with the cursor, and was not sent; {cleared}"
             );
@@ -102,6 +120,9 @@ pub(super) fn speak(
 
 /// Why nothing may be typed now.
 fn refusal(terminal: &dyn Terminal, look: &ScreenText) -> Option<TypingOutcome> {
+    if terminal.editing() == Editing::Hidden {
+        return Some(TypingOutcome::Refused(Refusal::Obstacle, HIDDEN.to_owned()));
+    }
     if let Editing::Kernel { unread: 1.. } = terminal.editing() {
         let why = "its program has not read earlier input, so it is not ready";
         return Some(TypingOutcome::Refused(Refusal::NotReady, why.to_owned()));
@@ -122,11 +143,31 @@ fn refusal(terminal: &dyn Terminal, look: &ScreenText) -> Option<TypingOutcome> 
 /// Why a person may have begun to type, if so. A program that reads lines has one line at a time; in any other program
 /// the line with the cursor may continue a text of several lines.
 pub(super) fn begun(terminal: &dyn Terminal, look: &ScreenText) -> Option<&'static str> {
+    if terminal.editing() == Editing::Hidden {
+        return Some(HIDDEN);
+    }
     if cautious::is_begun(look) {
         return Some("a person has begun to type in the line with the cursor");
     }
     let why = "the line with the cursor may continue a text that a person is typing";
-    (!is_lines(terminal) && cautious::is_further_line(look)).then_some(why)
+    if !is_lines(terminal) && cautious::is_further_line(look) {
+        return Some(why);
+    }
+    // An editor has its cursor in an empty line too, and its keys are commands.
+    if !is_lines(terminal) && !cautious::has_prompt(look) && !cautious::is_framed(look) {
+        return Some(
+            "the line with the cursor has no prompt and no frame around it, so it is unknown whether the program \
+             waits for a text",
+        );
+    }
+    None
+}
+
+const HIDDEN: &str = "its input is hidden, as for a password, so only a person may type there";
+
+fn has_unread(terminal: &dyn Terminal) -> bool {
+    let unread = terminal.device().map(|device| ostler_os::unread(&device));
+    unread.is_some_and(|unread| unread.is_ok_and(|count| count > 0))
 }
 
 /// Whether the program reads whole lines, which the kernel edits.
@@ -134,12 +175,16 @@ fn is_lines(terminal: &dyn Terminal) -> bool {
     matches!(terminal.editing(), Editing::Kernel { .. })
 }
 
-/// The screen with the text in its line, once the screen stops changing; `None` if the text never appears.
-fn type_and_see(
-    terminal: &mut dyn Terminal,
-    line: &Line,
-    text: &str,
-) -> Result<Option<ScreenText>, Trouble> {
+/// Where the text appeared.
+enum Shown {
+    /// In its line; the screen, once it stopped changing.
+    InLine(ScreenText),
+    /// Other lines changed as well.
+    Elsewhere,
+    Nowhere,
+}
+
+fn type_and_see(terminal: &mut dyn Terminal, line: &Line, text: &str) -> Result<Shown, Trouble> {
     terminal.type_in(text, line.paste)?;
     let began = ostler_os::mono_ms();
     let chunks = (line.typed.text.len() / CHUNK) as u64 * CHUNK_MS;
@@ -149,7 +194,7 @@ fn type_and_see(
             break look;
         }
         if ostler_os::mono_ms() - began >= SHOWN_WITHIN_MS + chunks {
-            return Ok(None);
+            return Ok(Shown::Nowhere);
         }
         pause(LOOK_EVERY_MS);
     };
@@ -166,7 +211,24 @@ fn type_and_see(
             break;
         }
     }
-    Ok(line.holds(&look).then_some(look))
+    if !line.holds(&look) {
+        return Ok(Shown::Nowhere);
+    }
+    // Only a program that reads each key can react before Enter; a list may be filtered a moment later.
+    if !is_lines(terminal) {
+        let began = ostler_os::mono_ms();
+        while ostler_os::mono_ms() - began < REACTS_WITHIN_MS {
+            if line.has_reaction(&look) {
+                return Ok(Shown::Elsewhere);
+            }
+            pause(2 * LOOK_EVERY_MS);
+            look = terminal.look()?;
+        }
+        if !line.holds(&look) {
+            return Ok(Shown::Nowhere);
+        }
+    }
+    Ok(Shown::InLine(look))
 }
 
 fn enter(
@@ -209,7 +271,7 @@ fn enter(
         }
     }
     let (refusal, cleared) = clear(terminal, line);
-    let refusal = if refusal == Refusal::StillThere { refusal } else { Refusal::NotTaken };
+    let refusal = if refusal == Refusal::StillThere { refusal } else { Refusal::NotAPrompt };
     TypingOutcome::Refused(
         refusal,
         format!("Enter was pressed {times} times without effect; {cleared}"),
@@ -272,7 +334,7 @@ fn read(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText) -> TypingO
                 return TypingOutcome::Delivered { proof, session: None };
             }
             Editing::Kernel { .. } => {}
-            Editing::Program | Editing::Unknown => {
+            Editing::Hidden | Editing::Program | Editing::Unknown => {
                 let why = "the program changed the terminal's mode in the meantime; it is unknown whether it read the line";
                 return TypingOutcome::Refused(Refusal::NotKnown, why.to_owned());
             }

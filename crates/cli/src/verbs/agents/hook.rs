@@ -42,7 +42,9 @@ fn of(state: ReportedState, session: Option<String>) -> ReportArguments {
 fn claude(event: &Value) -> Option<ReportArguments> {
     let session = word(event, "session_id");
     Some(match word(event, "hook_event_name")?.as_str() {
-        "SessionStart" | "Stop" => of(ReportedState::Idle, session),
+        // The agent stores a conversation with its first message; before, it cannot be resumed.
+        "SessionStart" => of(ReportedState::Idle, None),
+        "Stop" => of(ReportedState::Idle, session),
         "UserPromptSubmit" => {
             let prompt = word(event, "prompt");
             ReportArguments { prompt, ..of(ReportedState::Working, session) }
@@ -91,6 +93,12 @@ mod tests {
             json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "hi"});
         assert_eq!(claude(&sent).expect("a report").prompt.as_deref(), Some("hi"));
         assert!(claude(&json!({"hook_event_name": "PreToolUse"})).is_none());
+        let session = |name: &str| {
+            let event = json!({"hook_event_name": name, "session_id": "s"});
+            claude(&event).expect("a report").session
+        };
+        assert_eq!(session("SessionStart"), None, "nothing of it is stored yet");
+        assert_eq!(session("Stop").as_deref(), Some("s"));
         let done = json!({"type": "agent-turn-complete", "thread-id": "t"});
         assert_eq!(codex(&done).expect("a report").session.as_deref(), Some("t"));
         assert!(codex(&json!([1])).is_none());

@@ -65,6 +65,8 @@ pub enum Answer {
     Letter(char),
     /// Typed, followed by Enter.
     Text(String),
+    /// A choice without a number: the selection is moved to it, then Enter.
+    Choice(String),
 }
 
 impl Answer {
@@ -98,16 +100,21 @@ impl Answer {
             Answer::Key(key) => format!("key {}", key.name()),
             Answer::Letter(letter) => format!("key {letter}"),
             Answer::Text(text) => format!("text of {} characters", text.chars().count()),
+            Answer::Choice(words) => format!("choice {words}"),
         }
     }
 
     /// Whether the answer may only move the selection to another choice.
     pub fn moves(&self) -> bool {
         match self {
-            Answer::Key(Key::Enter | Key::Escape) | Answer::Text(_) => false,
+            Answer::Key(Key::Enter | Key::Escape) | Answer::Text(_) | Answer::Choice(_) => false,
             Answer::Key(Key::Up | Key::Down | Key::Left | Key::Right | Key::Tab | Key::Space)
             | Answer::Letter(_) => true,
         }
+    }
+
+    pub fn is_letter(&self) -> bool {
+        matches!(self, Answer::Letter(_))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::print::{errln, outln};
 use crate::render;
 use keyboard::{Keyboard, turn};
 use keys::Answer;
+use ostler_agents::cautious::pointed;
 use ostler_client::Client;
 use ostler_model::{AgentState, AgentView, PatrolNote, RunId, RunState, ScreenText, What};
 use ostler_ops::patrol::Note;
@@ -50,7 +51,8 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
         Answer::Key(key) => hand.press(*key, before.screen.application_cursor)?,
         Answer::Letter(letter) => {
             hand.type_in(&letter.to_string())?;
-            if before.is_of_unknown_program() && is_echoed(&mut client, place.run, &before)? {
+            let is_line = before.is_of_unknown_program() || !before.has_choices();
+            if is_line && is_echoed(&mut client, place.run, &before)? {
                 // The program reads whole lines.
                 hand.press(keys::Key::Enter, false)?;
             }
@@ -66,8 +68,17 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
             }
             hand.press(keys::Key::Enter, false)?;
         }
+        Answer::Choice(words) => {
+            if !select(&mut client, place.run, &mut hand, words, &before)? {
+                return Err(Failure::failed(anyhow::anyhow!(
+                    "{name}: {words:?} could not be selected, so Enter was not pressed; see `ostler screen {name}`, \
+                     and answer with an arrow, enter or escape"
+                )));
+            }
+            hand.press(keys::Key::Enter, false)?;
+        }
     }
-    let (outcome, after) = verify(&mut client, place.run, &before, asked, answer.moves())?;
+    let (outcome, after) = verify(&mut client, place.run, &before, asked, &answer)?;
     if *json {
         let document = json!({
             "unit": place.unit.map(|view| view.name),
@@ -84,9 +95,12 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
         outln!("{line}");
     }
     match outcome {
-        Outcome::Gone => errln!("ostler: the question is gone; {name} is {}", after.word()),
+        Outcome::Gone => match after.word() {
+            Some(word) => errln!("ostler: the question is gone; {name} is {word}"),
+            None => errln!("ostler: the question is gone"),
+        },
         Outcome::Ended => errln!("ostler: {name} has ended"),
-        Outcome::Changed => errln!("ostler: {name} asks another question"),
+        Outcome::Changed => errln!("ostler: {name} asks again, or asks another question"),
         Outcome::Moved => errln!("ostler: the question is still there; the selection has moved"),
         Outcome::Unchanged => {
             let description = format!("the question is still there after {} s", HEARD_MS / 1_000);
@@ -148,9 +162,20 @@ impl Look {
         Ok(Self { agent: agent(client, run, true)?, screen })
     }
 
-    fn word(&self) -> String {
-        let now_ms = ostler_os::wall_ms();
-        self.agent.as_ref().map_or("unknown".to_owned(), |agent| render::agent_word(agent, now_ms))
+    /// The state of the agent, if it is known.
+    fn word(&self) -> Option<String> {
+        let known = self.agent.as_ref().filter(|agent| agent.state != AgentState::Unknown);
+        known.map(|agent| render::agent_word(agent, ostler_os::wall_ms()))
+    }
+
+    fn has_choices(&self) -> bool {
+        self.agent.as_ref().is_some_and(|agent| !agent.choices.is_empty())
+    }
+
+    /// The lines above the cursor: a program that took a line goes on below it.
+    fn above(&self) -> &[String] {
+        let row = usize::from(self.screen.cursor.row).min(self.screen.lines.len());
+        &self.screen.lines[..row]
     }
 
     fn is_of_unknown_program(&self) -> bool {
@@ -163,7 +188,7 @@ impl Look {
             Some(agent) if agent.state == AgentState::Waiting => Ok(agent.question.as_deref()),
             Some(_) => Err(Failure::failed(anyhow::anyhow!(
                 "{name} asks no question, its state is {}; see `ostler screen {name}`",
-                self.word()
+                self.word().unwrap_or_else(|| "unknown".to_owned())
             ))),
             None => Err(Failure::failed(anyhow::anyhow!(
                 "no question is recognised on the terminal of {name}; see `ostler screen {name}`, \
@@ -172,12 +197,20 @@ impl Look {
         }
     }
 
-    fn outcome(&self, before: &Look, asked: Option<&str>, moves: bool) -> Outcome {
+    fn outcome(&self, before: &Look, asked: Option<&str>, answer: &Answer) -> Outcome {
         let waits = self.agent.as_ref().filter(|agent| agent.state == AgentState::Waiting);
+        let is_line = answer.is_letter() && !before.has_choices();
         match waits {
             None => Outcome::Gone,
+            // The typed letter is behind the question, and the program has not taken it; or it asks again.
+            Some(agent) if is_line && continues(agent.question.as_deref(), asked) => {
+                match self.above() == before.above() {
+                    true => Outcome::Unchanged,
+                    false => Outcome::Changed,
+                }
+            }
             Some(agent) if agent.question.as_deref() != asked => Outcome::Changed,
-            Some(_) if moves && self.screen.lines != before.screen.lines => Outcome::Moved,
+            Some(_) if answer.moves() && self.screen.lines != before.screen.lines => Outcome::Moved,
             Some(_) => Outcome::Unchanged,
         }
     }
@@ -189,7 +222,7 @@ fn verify(
     run: RunId,
     before: &Look,
     asked: Option<&str>,
-    moves: bool,
+    answer: &Answer,
 ) -> Result<(Outcome, Look), Failure> {
     let until_ms = ostler_os::mono_ms() + HEARD_MS;
     let mut last = Outcome::Unchanged;
@@ -206,13 +239,43 @@ fn verify(
                 };
             }
         };
-        let outcome = after.outcome(before, asked, moves);
+        let outcome = after.outcome(before, asked, answer);
         let is_late = ostler_os::mono_ms() >= until_ms;
         if (outcome == last && outcome != Outcome::Unchanged) || is_late {
             return Ok((outcome, after));
         }
         last = outcome;
     }
+}
+
+/// Whether a question is another one with something typed behind it.
+fn continues(question: Option<&str>, asked: Option<&str>) -> bool {
+    match (question, asked) {
+        (Some(question), Some(asked)) => question.trim_end().starts_with(asked.trim_end()),
+        (question, asked) => question == asked,
+    }
+}
+
+/// Moves the selection down, until it is at the choice. Lists begin at their top again behind their end.
+fn select(
+    client: &mut Client,
+    run: RunId,
+    hand: &mut Keyboard,
+    words: &str,
+    before: &Look,
+) -> Result<bool, Failure> {
+    let choices = before.agent.as_ref().map_or(&[][..], |agent| &agent.choices);
+    for _ in 0..=choices.len() {
+        let now = read(client, run)?;
+        let selected = now.lines.iter().rev().filter_map(|line| pointed(line));
+        let mut selected = selected.filter(|words| choices.iter().any(|choice| choice == words));
+        if selected.next() == Some(words) {
+            return Ok(true);
+        }
+        hand.press(keys::Key::Down, now.application_cursor)?;
+        until_shown(client, run, &now)?;
+    }
+    Ok(false)
 }
 
 /// Whether the cursor moved exactly one column right after a letter was typed: then the terminal echoed the letter,

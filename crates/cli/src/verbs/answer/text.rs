@@ -6,6 +6,9 @@ use ostler_model::{AgentView, ScreenText};
 
 /// Maps a text to the choice with the same words; an error if there are choices and none matches.
 pub fn for_choices(answer: Answer, agent: Option<&AgentView>) -> Result<Answer, String> {
+    if let Some(answer) = plain_choice(&answer, agent) {
+        return Ok(answer);
+    }
     let Answer::Text(text) = &answer else { return Ok(answer) };
     // A number without words is an input field.
     let has_words = |choice: &&String| choice.contains(char::is_alphabetic);
@@ -26,6 +29,27 @@ pub fn for_choices(answer: Answer, agent: Option<&AgentView>) -> Result<Answer, 
             choices.join("\n")
         )),
     }
+}
+
+/// A choice without a number, by its words or by its place. The program does not know its place as a key.
+fn plain_choice(answer: &Answer, agent: Option<&AgentView>) -> Option<Answer> {
+    let choices = &agent?.choices;
+    if choices.iter().any(|choice| numbered(choice).is_some()) {
+        return None;
+    }
+    let meant = match answer {
+        Answer::Text(text) => {
+            let mut meant =
+                choices.iter().filter(|choice| choice.eq_ignore_ascii_case(text.trim()));
+            meant.next().filter(|_| meant.next().is_none())
+        }
+        Answer::Letter(letter) => {
+            let place = letter.to_digit(10)?.checked_sub(1)?;
+            choices.get(usize::try_from(place).ok()?)
+        }
+        Answer::Key(_) | Answer::Choice(_) => None,
+    };
+    meant.map(|choice| Answer::Choice(choice.clone()))
 }
 
 /// Splits `1. Yes` into the key 1 and the words `Yes`. A choice with a two-digit number has no key.
@@ -70,6 +94,14 @@ mod tests {
             given("no, do not do that").is_err_and(|description| description.contains("3. No"))
         );
         assert_eq!(for_choices(Answer::Letter('x'), Some(&agent)), Ok(Answer::Letter('x')));
+        let agent = AgentView {
+            choices: ["No", "Yes"].map(str::to_owned).to_vec(),
+            ..AgentView::default()
+        };
+        let given = |answer: Answer| for_choices(answer, Some(&agent));
+        assert_eq!(given(Answer::Text("yes".to_owned())), Ok(Answer::Choice("Yes".to_owned())));
+        assert_eq!(given(Answer::Letter('1')), Ok(Answer::Choice("No".to_owned())));
+        assert!(given(Answer::Text("perhaps".to_owned())).is_err());
         let free = Answer::Text("anything".to_owned());
         assert_eq!(for_choices(free.clone(), Some(&AgentView::default())), Ok(free));
     }
