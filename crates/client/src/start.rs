@@ -372,8 +372,10 @@ fn launch(place: &HomePaths) -> Result<String, ClientError> {
     };
     let HomePaths { home, log, program, .. } = place;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(failed(home))?;
-    let log_file =
-        OpenOptions::new().create(true).append(true).mode(0o600).open(log).map_err(failed(log))?;
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).mode(0o600);
+    // A FIFO in its place is an error, not a wait for its reader.
+    let log_file = options.custom_flags(ostler_os::NO_WAITING).open(log).map_err(failed(log))?;
     let arguments = [OsStr::new("guardian"), home.as_os_str()];
     let started = ostler_os::start_background(program, &arguments, &place.environment, log_file)
         .map_err(failed(program))?;

@@ -102,6 +102,7 @@ fn the_first_wait_is_a_second_and_a_good_run_resets_it() {
     assert_eq!(watched.script(&options, script).finish().code, 0);
     assert_eq!(watched.until("scheduling_restart", 1)["backoffMs"], 1_000);
     let help = watched.home.ostler(&["watch", "--help"]).ok().text();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for default in ["30s", "5s", "10s", "3", "15s", "1s", "60s"] {
         assert!(help.contains(&format!("[default: {default}]")), "{default}: {help}");
     }

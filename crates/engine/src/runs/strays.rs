@@ -31,7 +31,7 @@ impl Strays {
     /// Forgets processes that are gone, because their pids will be reused. The reapers of live runs are checked anyway.
     pub(crate) fn trim(&mut self, of_live: &HashSet<i32>) {
         self.reapers.retain(|pid, start_time| {
-            of_live.contains(pid) || ostler_os::start_time_of(*pid) == Some(*start_time)
+            of_live.contains(pid) || RunReaper::continue_alive(*pid, *start_time)
         });
         self.nobodys
             .retain(|(pid, start_time)| ostler_os::start_time_of(*pid) == Some(*start_time));
@@ -158,6 +158,20 @@ impl Supervisor {
             left => format!("{left} processes without a run could not be ended"),
         };
         self.entry(What::StrayKilled, &why, json!({ "processes": processes }));
+    }
+
+    /// A run can stop its own reaper, and the stop may take effect only after the run has ended: such a reaper would stay.
+    /// A reaper with a survivor stays all the same.
+    fn continue_reapers(&self) {
+        const WITHIN_MS: u64 = 500;
+        let until_ms = ostler_os::mono_ms() + WITHIN_MS;
+        let is_alive = |(pid, start): (&i32, &u64)| RunReaper::continue_alive(*pid, *start);
+        // All are asked each time: `any` would stop at the first.
+        while self.runs.strays.reapers.iter().filter(|reaper| is_alive(*reaper)).count() > 0
+            && ostler_os::mono_ms() < until_ms
+        {
+            ostler_os::nap(Duration::from_millis(2));
+        }
     }
 
     /// Ends process trees of an earlier supervisor that no record knows, because the registry was lost.

@@ -207,6 +207,12 @@ impl RunReaper {
         is_same(&now)
     }
 
+    /// The reaper with this pid and start time, if it is alive. A stopped one is continued, so that it can exit.
+    pub fn continue_alive(pid: i32, start_time: u64) -> bool {
+        let fingerprint = fingerprint_of(pid).filter(|found| found.start_time == start_time);
+        fingerprint.is_some_and(|fingerprint| Self { fingerprint, note: None }.is_alive())
+    }
+
     pub(super) fn held(&self) -> Held {
         if self.is_alive() {
             let found = below(self.fingerprint.pid);
