@@ -59,7 +59,7 @@ fn nudges_are_queued_claimed_settled_expired_and_refused() {
     }
     let refused = queue(&mut door, "too much", "urgent", None);
     assert_eq!(refused["receipt"], "refused");
-    assert!(refused["why"].as_str().expect("a reason").contains("50 wait"), "{refused}");
+    assert!(refused["why"].as_str().expect("a reason").contains("50 nudges wait"), "{refused}");
     let draft = json!({ "from": "a", "to": "b", "text": "", "priority": "normal", "lifeMs": null });
     assert_eq!(door.refused("nudges.queue", draft).0, "INVALID_REQUEST");
     let none = json!({ "id": "none", "receipt": "delivered", "why": "" });

@@ -416,7 +416,7 @@ fn what_is_not_watched_is_told() {
     town.up();
     let description = town.call(&["patrol", "triage", "deacom", "--dry-run"]);
     assert_eq!(description.code, 4);
-    assert!(description.stderr.contains("watched are: deacon"), "{description:?}");
+    assert!(description.stderr.contains("watched agents: deacon"), "{description:?}");
     let plain = crate::units::Project::of(&[("a", "command = [\"sleep\", \"1000\"]")]);
     plain.up();
     let description = plain.call(&["patrol", "tick"]);
