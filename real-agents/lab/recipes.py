@@ -42,9 +42,7 @@ def claude(seat: Seat) -> dict[str, str]:
         "projects": {str(seat.folder): {"hasTrustDialogAccepted": True}},
     }))
     allowed = [f"Bash({command}:*)" for command in seat.harmless] if seat.asks else ["Bash"]
-    # Newer versions begin in auto mode, in which a person is asked only where the provider cannot judge a command.
-    permissions = {"allow": allowed, "defaultMode": "default"}
-    write(seat.home / ".claude/settings.json", json.dumps({"permissions": permissions}))
+    write(seat.home / ".claude/settings.json", json.dumps({"permissions": {"allow": allowed}}))
     return {
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{seat.port}",
         "ANTHROPIC_API_KEY": KEY,
