@@ -145,6 +145,54 @@ fn of_unknown(on: On) {
     );
 }
 
+on_both_terminals! {
+    /// T4: a letter at a line prompt is sent with Enter, also where the program reads each key; asked again is told so.
+    at_a_line: a_letter_at_a_line_prompt_is_sent_pty a_letter_at_a_line_prompt_is_sent_tmux
+}
+
+fn at_a_line(on: On) {
+    let script = "import sys, tty, os\n\
+        tty.setraw(0)\n\
+        for i in range(2):\n  \
+          line = b''\n  \
+          os.write(1, b'Apply the edit? (y/n) ')\n  \
+          while True:\n    \
+            c = os.read(0, 1)\n    \
+            if c == b'\\r': break\n    \
+            line += c\n    \
+            os.write(1, c)\n  \
+          os.write(1, b'\\r\\ngot ' + line + b'\\r\\n')\n\
+        os.write(1, b'done\\r\\n')\n\
+        os.read(0, 1)\n";
+    let agent = Agent::running(on, &["python3", "-c", script]);
+    agent.until_asked("Apply the edit?");
+    let again = agent.call(&["answer", "a", "n"]).ok();
+    assert!(again.stderr.contains("asks again"), "{}", again.stderr);
+    agent.until_shown("got n");
+    let gone = agent.call(&["answer", "a", "y"]).ok();
+    assert!(gone.stderr.contains("the question is gone\n"), "{}", gone.stderr);
+    agent.until_shown("got y");
+}
+
+on_both_terminals! {
+    /// T4: a letter that stays behind the question was not taken.
+    not_taken: a_letter_that_is_not_taken_is_told_pty a_letter_that_is_not_taken_is_told_tmux
+}
+
+fn not_taken(on: On) {
+    let script = "import sys, tty, os\n\
+        tty.setraw(0)\n\
+        os.write(1, b'Apply the edit? (y/n) ')\n\
+        while True:\n  \
+          c = os.read(0, 1)\n  \
+          c != b'\\r' and os.write(1, c)\n";
+    let agent = Agent::running(on, &["python3", "-c", script]);
+    agent.until_asked("Apply the edit?");
+    let refused = agent.call(&["answer", "a", "n"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("the question is still there"), "{}", refused.stderr);
+}
+
 /// T4, X1: who has no terminal, does not run, is no agent, or does not hear.
 #[test]
 fn what_cannot_be_answered_is_told() {

@@ -147,6 +147,7 @@ impl Supervisor {
 
     /// Ends the strays when the daemon stops, after every run has ended.
     pub(crate) fn end_strays(&mut self) {
+        self.continue_reapers();
         let strays = self.unknown_children();
         if strays.is_empty() {
             return;

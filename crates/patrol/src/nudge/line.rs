@@ -245,3 +245,32 @@ fn is_gone_soon(terminal: &mut dyn Terminal, line: &Line) -> Result<bool, Troubl
 }
 
 const LEFT: &str = "the text may still be in the input line";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostler_model::ScreenCursor;
+
+    fn screen(text: &str, row: u16, column: u16) -> ScreenText {
+        let cursor = ScreenCursor { row, column, is_visible: true };
+        let lines = text.lines().map(str::to_owned).collect();
+        ScreenText { lines, cursor, columns: 80, rows: 24, ..ScreenText::default() }
+    }
+
+    #[test]
+    fn a_suggestion_behind_the_cursor_is_no_part_of_the_text() {
+        let line = Line::new(&screen("> ", 0, 2), "look", Paste::Plain);
+        assert!(line.holds(&screen("> look", 0, 6)));
+        assert!(line.holds(&screen("> look around", 0, 6)));
+        assert!(!line.holds(&screen("> other", 0, 7)));
+    }
+
+    #[test]
+    fn a_list_that_changes_is_a_reaction_and_a_clock_is_none() {
+        let before = screen("deploy\ndelete\n12:01\n> ", 3, 2);
+        let line = Line::new(&before, "delete", Paste::Plain);
+        assert!(line.has_reaction(&screen("\ndelete\n12:01\n> delete", 3, 8)), "filtered");
+        assert!(line.has_reaction(&screen("deploy\ndelete\n12:01\n> delete\n  delete all", 3, 8)));
+        assert!(!line.has_reaction(&screen("deploy\ndelete\n12:02\n> delete", 3, 8)));
+    }
+}
