@@ -23,8 +23,23 @@ fn a_program_that_stops_its_reaper_at_birth_does_not_stop_the_supervisor() {
             assert_eq!((&result["exitCode"], &result["extinct"]), (&5.into(), &"yes".into()));
         }
         assert_eq!(home.supervisor_pid(), supervisor, "the same supervisor all the time");
+        let reapers = reapers_of(&home);
         home.stop();
+        assert!(reapers.iter().all(|reaper| !reaper.is_alive()), "none outlives the daemon");
     }
+}
+
+/// All reapers of a home, by the instance in their command line.
+fn reapers_of(home: &Home) -> Vec<Process> {
+    let instance = std::fs::read_to_string(home.path().join("instance")).expect("an instance");
+    let is_its = |process: &Process| {
+        let arguments = process.arguments();
+        arguments.get(1).is_some_and(|verb| verb == "reaper")
+            && arguments.iter().any(|word| word == instance.trim())
+    };
+    let pids = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(Process::find).filter(is_its).collect()
 }
 
 /// D22: a stopped reaper ends when its run does, whether the run ends by itself, by a cancel or with the daemon.

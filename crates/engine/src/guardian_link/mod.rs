@@ -255,13 +255,12 @@ impl Supervisor {
         if self.life.stopping || self.life.successor.is_some() {
             return;
         }
-        let log =
-            OpenOptions::new()
-                .create(true)
-                .append(true)
-                .mode(0o600)
-                .custom_flags(ostler_os::NO_WAITING)
-                .open(self.identity.home.log());
+        let log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .custom_flags(ostler_os::NO_WAITING)
+            .open(self.identity.home.log());
         let log = log.or_else(|_| OpenOptions::new().write(true).open("/dev/null"));
         let own = std::process::id().to_string();
         let started_ms = ostler_os::started_at_ms(std::process::id() as i32);
