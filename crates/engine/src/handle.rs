@@ -164,6 +164,7 @@ pub(crate) enum Ask {
         names: Vec<String>,
         ask: UnitAsk,
         by: Actor,
+        reply: oneshot::Sender<()>,
     },
     Wake,
     Await {
@@ -395,8 +396,9 @@ impl Handle {
         self.notify(Ask::Wake);
     }
 
-    pub fn ask_units(&self, names: Vec<String>, ask: UnitAsk, by: Actor) {
-        self.notify(Ask::Units { names, ask, by });
+    /// Replies when the request is on disk, so that the next supervisor knows it too; `None` if this one ends before.
+    pub async fn ask_units(&self, names: Vec<String>, ask: UnitAsk, by: Actor) -> Option<()> {
+        self.ask(|reply| Ask::Units { names, ask, by, reply }).await
     }
 
     /// Replies when the condition holds for all of them; `None` if the supervisor has stopped.

@@ -94,7 +94,11 @@ impl Supervisor {
                 let _ = reply.send(plan);
             }
             Ask::Wake => self.core.events.push_back(Event::UnitsWoken),
-            Ask::Units { names, ask, by } => self.ask_units(names, ask, by),
+            Ask::Units { names, ask, by, reply } => {
+                self.ask_units(names, ask, by);
+                self.turn();
+                let _ = reply.send(());
+            }
             Ask::Await { names, until, reply } => {
                 self.waiting.unit_waiters.push(UnitWaiter { names, until, reply });
             }

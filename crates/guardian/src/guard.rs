@@ -78,7 +78,10 @@ pub fn guard(home: &Path) -> u8 {
             0
         }
         Err(error) => {
-            report.refused(&format!("cannot guard the home {}: {error}", home.display()));
+            report.refused(&format!(
+                "cannot guard the home {} (its file \"lock\"): {error}",
+                home.display()
+            ));
             1
         }
     }

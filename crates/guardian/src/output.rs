@@ -84,7 +84,12 @@ impl Output {
 /// Writes a line of the guardian between the supervisor's lines.
 pub(crate) fn log(text: &str) {
     let line = format!("{} guardian: {text}\n", rfc3339(wall_ms()));
-    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(PATH);
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .custom_flags(ostler_sys::NONBLOCK)
+        .open(PATH);
     // A log that cannot be written is not an error.
     let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
 }

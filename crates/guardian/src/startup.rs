@@ -68,7 +68,14 @@ pub(crate) fn forget_text() {
 /// `None` if another process holds the lock.
 pub(crate) fn take_lock(path: &Path) -> io::Result<Option<OwnedFd>> {
     let file =
-        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+        // A FIFO in its place is an error (ENXIO), not a wait for its reader.
+        OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .custom_flags(ostler_sys::NONBLOCK)
+            .open(path)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file.into())),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),

@@ -93,7 +93,7 @@ async fn ask(
 ) -> Result<Accepted, WireError> {
     let (view, _) = find(id, shared).await?;
     let names = vec![view.name];
-    shared.engine.ask_units(names.clone(), ask, by);
+    shared.engine.ask_units(names.clone(), ask, by).await.ok_or_else(stopping)?;
     if wait == Some(false) {
         return Ok(Accepted { ok: true });
     }

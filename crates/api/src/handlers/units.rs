@@ -23,7 +23,7 @@ impl Handle for Declare {
 impl Handle for Start {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
         known(&self.names, shared).await?;
-        shared.engine.ask_units(self.names, UnitAsk::Start, by);
+        shared.engine.ask_units(self.names, UnitAsk::Start, by).await.ok_or_else(stopping)?;
         Ok(Done {})
     }
 }
@@ -31,7 +31,7 @@ impl Handle for Start {
 impl Handle for Stop {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
         may_end(&known(&self.names, shared).await?)?;
-        shared.engine.ask_units(self.names, UnitAsk::Stop, by);
+        shared.engine.ask_units(self.names, UnitAsk::Stop, by).await.ok_or_else(stopping)?;
         Ok(Done {})
     }
 }
@@ -39,7 +39,7 @@ impl Handle for Stop {
 impl Handle for Restart {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
         known(&self.names, shared).await?;
-        shared.engine.ask_units(self.names, UnitAsk::Restart, by);
+        shared.engine.ask_units(self.names, UnitAsk::Restart, by).await.ok_or_else(stopping)?;
         Ok(Done {})
     }
 }
