@@ -291,3 +291,23 @@ pub enum Hearing {
     Kept,
     Lost,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_gone_says_why_and_what_is_known_of_its_end() {
+        for (gone, why, end) in [
+            (Gone::NotLookedAt, "not looked at", "how it ended is unknown"),
+            (Gone::MachineRestarted, "rebooted", "how it ended is unknown"),
+            (Gone::Process, "process is gone", "how it ended is unknown"),
+            (Gone::BeforeItsProcess, "ended before", "how it ended is unknown"),
+            (Gone::PerhapsStarted, "before the process was recorded", "whether it ran is unknown"),
+            (Gone::NeverStarted, "before it started the run", "run it again"),
+        ] {
+            assert!(gone.why().contains(why), "{gone:?}: {}", gone.why());
+            assert_eq!(gone.description(), format!("{}; {end}", gone.why()));
+        }
+    }
+}
