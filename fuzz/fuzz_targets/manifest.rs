@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ostler_config::{Circumstances, load};
+use ostler_config::{ReadContext, load};
 use std::path::Path;
 
 fuzz_target!(|text: &str| {
-    let around = Circumstances { umask: 0o022, ..Circumstances::default() };
+    let around = ReadContext { umask: 0o022, ..ReadContext::default() };
     match load(Path::new("/nowhere/openclawos.manifest.json"), text, &around) {
         Ok(config) => {
             let app = config.units[0].app.as_ref().expect("a manifest is an app");
