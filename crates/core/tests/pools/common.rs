@@ -11,7 +11,7 @@ use ostler_core::{Gone, Hearing};
 use ostler_model::{
     Actor, Backend, Detach, Extinct, Fingerprint, HookSpec, InstanceId, Limits, PoolSpec,
     Resources, RestartPolicy, RunId, RunRecord, RunState, Settings, StopSpec, UnitRecord, UnitSpec,
-    UnitState, When,
+    UnitState, What, When,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -44,6 +44,8 @@ pub struct Town {
     pub idle: Idle,
     /// A process takes its time to end.
     pub ends_slowly: bool,
+    /// The journal: what happened to which unit.
+    pub journal: Vec<(What, String)>,
     number: u64,
 }
 
@@ -61,6 +63,7 @@ impl Town {
             pools: BTreeMap::new(),
             idle: Idle::No,
             ends_slowly: false,
+            journal: Vec::new(),
             number: 0,
         };
         town.step(Event::Reconciled { begin: true });
@@ -196,7 +199,11 @@ impl Town {
 
     fn save(&mut self, write: Write) {
         match write {
-            Write::Note(_) | Write::Count(..) => {}
+            Write::Count(..) => {}
+            Write::Note(entry) => {
+                let unit = entry.evidence.get("unit").and_then(|unit| unit.as_str());
+                self.journal.push((entry.what, unit.unwrap_or_default().to_owned()));
+            }
             Write::SaveUnit(unit) => {
                 self.units.insert(unit.spec.name.clone(), *unit);
             }

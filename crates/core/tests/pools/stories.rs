@@ -3,7 +3,7 @@
 use crate::common::{FILE, Town, declared, pool};
 use ostler_core::unit::Ask;
 use ostler_core::{Event, MachineMemory};
-use ostler_model::{Actor, PoolSpec, RunState, UnitState};
+use ostler_model::{Actor, PoolSpec, RunState, UnitState, What};
 
 /// W12: at most `max` members run; the others wait in the order of arrival, and each says why.
 #[test]
@@ -244,4 +244,20 @@ fn a_stop_of_the_daemon_starts_nobody() {
     town.step(Event::ShutdownAsked { by: Actor::Supervisor });
     assert!(town.live().is_empty());
     assert_eq!(town.started, ["a"]);
+}
+
+/// W12: each wait has one entry when it begins and one when it ends, for units as well.
+#[test]
+fn a_wait_is_in_the_journal_once_at_its_begin_and_once_at_its_end() {
+    let mut town = Town::new(1);
+    town.declare(&["a", "b"]);
+    let count = |town: &Town, what: What| {
+        town.journal.iter().filter(|(known, unit)| *known == what && unit == "b").count()
+    };
+    assert_eq!((count(&town, What::Queued), count(&town, What::Admitted)), (1, 0));
+    town.pass(10_000);
+    assert_eq!((count(&town, What::Queued), count(&town, What::Admitted)), (1, 0));
+    town.ask("a", Ask::Stop);
+    assert_eq!(town.live(), ["b"]);
+    assert_eq!((count(&town, What::Queued), count(&town, What::Admitted)), (1, 1));
 }
