@@ -123,7 +123,7 @@ class Traffic:
         if said.code == CODE and name == "once":
             numbers = said.out.split()
             # What was lost for want of room is told, with its place.
-            if numbers != [f"{index:010}" for index in range(len(numbers))] and "could not be kept" not in said.err:
+            if numbers != [f"{index:010}" for index in range(len(numbers))] and "could not be stored" not in said.err:
                 with self.lock:
                     self.trouble.append(f"what `ostler run` showed is not whole: {said.out[:200]!r} … {said.out[-200:]!r} {said.err!r}")
         elif said.code != CODE:
