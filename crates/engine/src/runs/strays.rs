@@ -31,7 +31,9 @@ impl Strays {
     /// Forgets processes that are gone, because their pids will be reused. The reapers of live runs are checked anyway.
     pub(crate) fn trim(&mut self, of_live: &HashSet<i32>) {
         self.reapers.retain(|pid, start_time| {
-            of_live.contains(pid) || RunReaper::continue_alive(*pid, *start_time)
+            // A dead reaper stays listed until it is reaped, so that it is not counted as an orphan.
+            let is_there = || ostler_os::start_time_of(*pid) == Some(*start_time);
+            of_live.contains(pid) || RunReaper::continue_alive(*pid, *start_time) || is_there()
         });
         self.nobodys
             .retain(|(pid, start_time)| ostler_os::start_time_of(*pid) == Some(*start_time));
