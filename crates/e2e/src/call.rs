@@ -194,7 +194,7 @@ impl Stream {
             .expect("no panic inside");
         let (over, bytes) = (read.over, read.bytes.clone());
         drop(read);
-        assert!(over, "{description} is over, but somebody still holds its output");
+        assert!(over, "{description} is over, but a process still holds its output open");
         bytes
     }
 }

@@ -15,7 +15,9 @@ impl Door {
     /// As soon as it is open.
     pub fn connect(home: &Home) -> Self {
         let path = home.file("ostler.sock");
-        let stream = eventually("the door is open", || UnixStream::connect(&path).ok());
+        let stream = eventually("the control socket accepts connections", || {
+            UnixStream::connect(&path).ok()
+        });
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         Self { stream: BufReader::new(stream), number: 0 }
     }

@@ -27,7 +27,7 @@ fn notify(text: &str) {
     until_there("go");
     let place = std::env::var_os("NOTIFY_SOCKET").expect("NOTIFY_SOCKET");
     let socket = UnixDatagram::unbound().expect("a socket");
-    socket.send_to(text.as_bytes(), place).expect("somebody listens");
+    socket.send_to(text.as_bytes(), place).expect("another process listens");
     std::fs::write("said", "").expect("written");
     loop {
         std::thread::park();

@@ -146,7 +146,7 @@ fn of_unknown(on: On) {
 }
 
 on_both_terminals! {
-    /// T4: a letter at a line prompt is sent with Enter, also where the program reads each key; asked again is told so.
+    /// T4: a letter at a line prompt is sent with Enter, also where the program reads each key. If the question appears again, the command says so.
     at_a_line: a_letter_at_a_line_prompt_is_sent_pty a_letter_at_a_line_prompt_is_sent_tmux
 }
 
