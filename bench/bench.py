@@ -1,4 +1,4 @@
-"""What every row needs: the native programs, a supervisor of its own for each trial, and results."""
+"""The base of all rows: the native programs, a separate supervisor for each trial, and results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WITHOUT_LIBRARY = {"sleeper"}
 
 
 class Failed(Exception):
-    """A trial that did not do what it was to measure. It gives no number."""
+    """A trial that failed before its measurement. It gives no number."""
 
 
 class Skipped(Exception):
@@ -52,7 +52,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Target:
-    """What a figure is to reach. Declared in its row and nowhere else."""
+    """The target of a figure. Declared only in its row."""
 
     bound: float | None = None
     is_least: bool = False
@@ -79,14 +79,14 @@ def most(bound: float, **more) -> Target:
     return Target(bound, **more)
 
 
-def untold() -> Target:
+def no_target() -> Target:
     """A figure that only informs."""
     return Target()
 
 
 @dataclass
 class Result:
-    """One line of the table. `baseline` is the bare floor of the same run, `ours` what stands beside the figure."""
+    """One line of the table. `baseline` is the floor measured in the same run, `ours` is printed beside the figure."""
 
     row: str
     what: str
@@ -157,9 +157,9 @@ class Bench:
     def tool(self, name: str) -> str:
         return str(self.native / name)
 
-    def run_tool(self, name: str, *arguments: object, told: str | None = None) -> str:
-        """What a native program prints; `told` is what it reads."""
-        done = subprocess.run([self.tool(name), *map(str, arguments)], capture_output=True, text=True, input=told)
+    def run_tool(self, name: str, *arguments: object, text: str | None = None) -> str:
+        """Runs a native program with `text` as input; returns its output."""
+        done = subprocess.run([self.tool(name), *map(str, arguments)], capture_output=True, text=True, input=text)
         if done.returncode != 0:
             raise Failed(f"{name} {' '.join(map(str, arguments))}: {done.stderr.strip()}")
         return done.stdout.strip()
@@ -203,7 +203,7 @@ def descendants() -> list[int]:
     return found
 
 
-class Door:
+class ControlSocket:
     """One connection to a supervisor: a JSON object a line."""
 
     def __init__(self, path: Path):
@@ -276,7 +276,7 @@ class Supervisor:
 
     @property
     def pid(self) -> int:
-        return self.known("gatewayPid")
+        return self.known("supervisorPid")
 
     @property
     def guardian(self) -> int:
@@ -301,8 +301,8 @@ class Supervisor:
             raise Failed(f"ostler {' '.join(arguments)}: exit {done.returncode}, {done.stderr.strip()}")
         return done.stdout
 
-    def door(self) -> Door:
-        return Door(self.socket)
+    def control(self) -> ControlSocket:
+        return ControlSocket(self.socket)
 
     def start_live(self, count: int) -> None:
         """Runs that sleep."""
@@ -374,13 +374,13 @@ def reap() -> None:
 def check_nothing_left() -> None:
     left = descendants()
     if left:
-        told = []
+        commands = []
         for pid in left:
             try:
-                told.append(f"{pid} {Path(f'/proc/{pid}/cmdline').read_bytes().split(bytes(1))[0].decode()}")
+                commands.append(f"{pid} {Path(f'/proc/{pid}/cmdline').read_bytes().split(bytes(1))[0].decode()}")
             except OSError:
                 pass
-        raise Failed(f"left behind: {', '.join(told) or left}")
+        raise Failed(f"left behind: {', '.join(commands) or left}")
 
 
 def timed(argv: list[str], environment: dict[str, str], out: int) -> float:

@@ -2,7 +2,7 @@
  *
  *     veil PROGRAM ARGUMENTS...
  *
- * Under valgrind the kernel's own answer names a page (the vdso) that valgrind has taken away, and whoever reads there dies. Without it
+ * Under valgrind the kernel's own answer names a page (the vdso) that valgrind has taken away, and reading there crashes. Without it
  * /proc/self/auxv is read instead, which valgrind answers itself.
  */
 #include <errno.h>

@@ -31,16 +31,16 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     asked = calloc(MOST, sizeof *asked);
-    int one = 1, door = socket(AF_INET, SOCK_STREAM, 0);
+    int one = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(number(argv[1])) };
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    setsockopt(door, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (asked == NULL || door < 0 || bind(door, (void *)&address, sizeof address) != 0 || listen(door, 4096) != 0)
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (asked == NULL || listener < 0 || bind(listener, (void *)&address, sizeof address) != 0 || listen(listener, 4096) != 0)
         die("listen");
     long count = 0;
     while (!is_over) {
         char request[4096];
-        int caller = accept(door, NULL, NULL);
+        int caller = accept(listener, NULL, NULL);
         if (caller < 0)
             continue;
         double at = now_seconds();

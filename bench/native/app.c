@@ -121,7 +121,7 @@ int main(int argc, char **argv)
             took[answered++] = now_seconds() - sent;
         }
     }
-    /* Whoever is ready first does not disturb those that still measure. */
+    /* An app that is ready first does not disturb the others' measurements. */
     double rest = end + 0.5 - now_seconds();
     if (rest > 0)
         usleep((useconds_t)(rest * 1e6));

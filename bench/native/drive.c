@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int door;
+static int control;
 static char out[1 << 20], in[1 << 20];
 static size_t out_length, in_length;
 static const char *program, *argument;
@@ -25,7 +25,7 @@ static void flush_out(void)
 {
     size_t sent = 0;
     while (sent < out_length) {
-        ssize_t length = write(door, out + sent, out_length - sent);
+        ssize_t length = write(control, out + sent, out_length - sent);
         if (length < 0)
             die("write to the supervisor");
         sent += (size_t)length;
@@ -71,7 +71,7 @@ static char *next_line(void)
         taken = 0;
         /* Only when there is nothing left to answer: one write for all that was asked meanwhile. */
         flush_out();
-        ssize_t length = read(door, in + in_length, sizeof in - in_length);
+        ssize_t length = read(control, in + in_length, sizeof in - in_length);
         if (length < 0)
             die("read from the supervisor");
         if (length == 0) {
@@ -107,8 +107,8 @@ int main(int argc, char **argv)
         return 2;
     }
     strcpy(address.sun_path, argv[1]);
-    door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (door < 0 || connect(door, (struct sockaddr *)&address, sizeof address) != 0)
+    control = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (control < 0 || connect(control, (struct sockaddr *)&address, sizeof address) != 0)
         die(argv[1]);
 
     double begin = now_seconds();

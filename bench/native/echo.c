@@ -53,21 +53,21 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     snprintf(address.sun_path, sizeof address.sun_path, "%s", argv[1]);
-    int door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), watch = epoll_create1(EPOLL_CLOEXEC);
-    if (bind(door, (void *)&address, sizeof address) != 0 || listen(door, 1024) != 0)
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), watch = epoll_create1(EPOLL_CLOEXEC);
+    if (bind(listener, (void *)&address, sizeof address) != 0 || listen(listener, 1024) != 0)
         die(argv[1]);
-    struct epoll_event event = { .events = EPOLLIN, .data.fd = door };
-    if (epoll_ctl(watch, EPOLL_CTL_ADD, door, &event) != 0)
+    struct epoll_event event = { .events = EPOLLIN, .data.fd = listener };
+    if (epoll_ctl(watch, EPOLL_CTL_ADD, listener, &event) != 0)
         die("epoll_ctl");
     while (!is_over) {
         if (epoll_wait(watch, &event, 1, -1) != 1)
             continue;
-        if (event.data.fd != door) {
+        if (event.data.fd != listener) {
             if (!answer(event.data.fd))
                 close(event.data.fd);
             continue;
         }
-        event = (struct epoll_event){ .events = EPOLLIN, .data.fd = accept(door, NULL, NULL) };
+        event = (struct epoll_event){ .events = EPOLLIN, .data.fd = accept(listener, NULL, NULL) };
         if (event.data.fd < 0 || epoll_ctl(watch, EPOLL_CTL_ADD, event.data.fd, &event) != 0)
             die("accept");
     }

@@ -2,7 +2,7 @@
  *
  *     emit LINES WRITE_SIZE       64 KiB for bulk, 100 for one write a line
  *
- * Every line has a number (modulo 10,000), so that a lost, torn or swapped line can be told; making
+ * Every line has a number (modulo 10,000), so that a lost, torn or swapped line is recognised; making
  * them costs nothing while it runs.
  */
 #include "bench.h"

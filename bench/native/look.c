@@ -1,4 +1,4 @@
-/* The floor of `usage` and `adopt`: reads what the kernel tells of processes, and makes nothing of it.
+/* The floor of `usage` and `adopt`: reads the kernel's data about processes, and discards it.
  *
  *     look usage|identity < PIDS      prints the seconds it took, and the processor time, for one look at all
  *

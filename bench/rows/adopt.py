@@ -6,10 +6,10 @@ import signal
 import time
 from pathlib import Path
 
-from bench import Bench, Failed, Result, Samples, Supervisor, figure, most, untold
+from bench import Bench, Failed, Result, Samples, Supervisor, figure, most, no_target
 
 TARGET_MS = most(300.0)
-# The guardian waits so long before it starts the next; that is not counted.
+# The guardian's delay before it starts the next supervisor is not counted.
 WAIT = 1.0
 DEATHS = 3
 LOOK = 0.001
@@ -46,15 +46,15 @@ def measure(bench: Bench) -> list[Result]:
             data,
         ),
         figure(
-            "adopt", f"{what} `ostler runs --json` shows them", seen["listed"], untold(), "{:.0f}", "ms", baseline, data=data
+            "adopt", f"{what} `ostler runs --json` shows them", seen["listed"], no_target(), "{:.0f}", "ms", baseline, data=data
         ),
     ]
 
 
 def bare_ms(bench: Bench, supervisor: Supervisor) -> float:
-    """What the kernel alone takes to say of each run who it is."""
+    """The time that the kernel alone needs to identify each run."""
     pids = "\n".join(map(str, live_pids(supervisor).values()))
-    return float(bench.run_tool("look", "identity", told=pids).split()[0]) * 1e3
+    return float(bench.run_tool("look", "identity", text=pids).split()[0]) * 1e3
 
 
 def shown(values: list[float]) -> str:
@@ -68,7 +68,7 @@ def die(supervisor: Supervisor, runs: int, wait: float) -> dict[str, float]:
     dead = supervisor.pid
     begin = time.perf_counter()
     os.kill(dead, signal.SIGKILL)
-    # Not only a corpse: its last thread could still take the call.
+    # Until its last thread has ended: that could still accept the call.
     while Path(f"/proc/{dead}").exists():
         time.sleep(LOOK)
     pong = first_answer(supervisor)
@@ -79,7 +79,7 @@ def die(supervisor: Supervisor, runs: int, wait: float) -> dict[str, float]:
     shown_at = time.perf_counter()
     if listed != before:
         raise Failed("a run has another pid than before")
-    supervisor.status["gatewayPid"] = pong["pid"]
+    supervisor.status["supervisorPid"] = pong["pid"]
     if pong["guardian"] != supervisor.guardian:
         raise Failed("the guardian is another")
     return {
@@ -90,14 +90,14 @@ def die(supervisor: Supervisor, runs: int, wait: float) -> dict[str, float]:
 
 
 def first_answer(supervisor: Supervisor) -> dict:
-    """The door is held open, so a call waits in it; one that is hung up on is made again."""
+    """The socket stays open, so a call waits in it; a call whose connection is closed is repeated."""
     while True:
         try:
-            door = supervisor.door()
+            control = supervisor.control()
             try:
-                return door.call("daemon.ping")
+                return control.call("daemon.ping")
             finally:
-                door.close()
+                control.close()
         except (OSError, Failed):
             time.sleep(LOOK)
 

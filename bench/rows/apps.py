@@ -1,4 +1,4 @@
-"""Apps: heartbeats a second of one core, how long an answer takes, what an idle app costs."""
+"""Apps: heartbeats per second of one core, the latency of answers, the cost of an idle app."""
 
 import json
 import os
@@ -68,15 +68,15 @@ def measure(bench: Bench) -> list[Result]:
 def bare(bench: Bench, seconds: int, seen: dict[str, Samples]) -> None:
     """The same apps at a server in C that looks at nothing but the ends of lines."""
     folder = bench.folder("echo")
-    results, door = folder / "results", folder / "s"
+    results, socket_path = folder / "results", folder / "s"
     results.mkdir()
-    server = subprocess.Popen([bench.tool("echo"), str(door)], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([bench.tool("echo"), str(socket_path)], stdout=subprocess.PIPE, text=True)
     apps = []
     try:
         until = time.monotonic() + PATIENCE_S
-        while not door.exists() and time.monotonic() < until:
+        while not socket_path.exists() and time.monotonic() < until:
             time.sleep(0.01)
-        around = {"OPENCLAWOS_SOCKET": str(door), "OPENCLAWOS_APP_ID": "@bench/bare"}
+        around = {"OPENCLAWOS_SOCKET": str(socket_path), "OPENCLAWOS_APP_ID": "@bench/bare"}
         argv = [bench.tool("app"), "0", str(seconds), str(results)]
         apps = [subprocess.Popen(argv, env=around) for _ in range(FLOODERS)]
         time.sleep(0.2)
@@ -128,7 +128,7 @@ def idle(bench: Bench, seen: dict[str, Samples]) -> None:
 
 
 def settled(pid: int) -> int:
-    """It gives back what it does not need when it has been quiet for a while."""
+    """It returns unneeded memory after an idle time."""
     time.sleep(8)
     return field(pid, "status", "VmRSS")
 
@@ -166,5 +166,5 @@ def collected(results: Path, pids: list[int]) -> list[str]:
     while not all((results / str(pid)).exists() for pid in pids):
         if time.monotonic() > until:
             raise Failed("not every app has come to its end")
-        time.sleep(0.5)  # to look at 500 files takes time itself
+        time.sleep(0.5)  # reading 500 files takes time itself
     return [(results / str(pid)).read_text() for pid in pids]

@@ -3,7 +3,7 @@
 import os
 import time
 
-from bench import Bench, Failed, Result, Samples, Supervisor, most, ratio, spec, untold
+from bench import Bench, Failed, Result, Samples, Supervisor, most, ratio, spec, no_target
 
 TARGET = most(3.0)
 REST = 0.1
@@ -11,10 +11,10 @@ REST = 0.1
 
 def measure(bench: Bench) -> list[Result]:
     processes = 200 if bench.quick else 1000
-    times = {name: Samples() for name in ("kill", "door", "cli")}
+    times = {name: Samples() for name in ("kill", "socket", "cli")}
     for number in range(bench.rounds):
         times["kill"].add(float(bench.run_tool("killtree", bench.tool("tree"), processes)) * 1e3)
-        times["door"].add(ours(bench, processes, by_door) * 1e3)
+        times["socket"].add(ours(bench, processes, by_socket) * 1e3)
         times["cli"].add(ours(bench, processes, by_cli) * 1e3)
         bench.progress(
             f"cancel {number + 1}/{bench.rounds}: "
@@ -22,7 +22,7 @@ def measure(bench: Bench) -> list[Result]:
         )
     data = {"processes": processes, "times_ms": {name: s.as_json() for name, s in times.items()}}
     results = []
-    for name, what, target in (("door", "over the socket", TARGET), ("cli", "with `ostler cancel`", untold())):
+    for name, what, target in (("socket", "over the socket", TARGET), ("cli", "with `ostler cancel`", no_target())):
         against = Samples([a / b for a, b in zip(times[name].values, times["kill"].values)])
         results.append(
             ratio(
@@ -38,12 +38,12 @@ def measure(bench: Bench) -> list[Result]:
     return results
 
 
-def by_door(supervisor: Supervisor, run: str) -> float:
-    door = supervisor.door()
+def by_socket(supervisor: Supervisor, run: str) -> float:
+    control = supervisor.control()
     begin = time.perf_counter()
-    answer = door.call("runs.cancel", {"run": run})
+    answer = control.call("runs.cancel", {"run": run})
     took = time.perf_counter() - begin
-    door.close()
+    control.close()
     if answer["alreadyEnded"] or answer["result"]["extinct"] != "yes":
         raise Failed(f"the cancel did not end the tree: {answer}")
     return took
@@ -57,18 +57,18 @@ def by_cli(supervisor: Supervisor, run: str) -> float:
 
 def ours(bench: Bench, processes: int, way) -> float:
     with bench.supervisor() as supervisor:
-        door = supervisor.door()
-        record = door.call("runs.spawn", spec(bench.tool("tree"), str(processes)))
+        control = supervisor.control()
+        record = control.call("runs.spawn", spec(bench.tool("tree"), str(processes)))
         wait_until_ready(supervisor, record["runId"])
         time.sleep(REST)
         took = way(supervisor, record["runId"])
-        # A group exists as long as one of its members does, be it a corpse that nobody has reaped.
+        # A group exists as long as one of its members does, including zombies.
         try:
             os.killpg(record["processGroupId"], 0)
             raise Failed("processes of the tree are left")
         except ProcessLookupError:
             pass
-        door.close()
+        control.close()
     return took
 
 

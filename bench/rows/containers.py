@@ -1,4 +1,4 @@
-"""A container that is killed → another one runs, beyond what the engine itself needs to make one."""
+"""A container that is killed → another one runs, beyond the time that the engine itself needs to create one."""
 
 import http.client
 import json
@@ -23,16 +23,16 @@ def measure(bench: Bench) -> list[Result]:
         raise Skipped("dockerd, docker or busybox is not installed")
     count = 10 if bench.quick else 30
     rounds = min(bench.rounds, 3)
-    seen = {name: Samples() for name in ("run_ms", "killed_ms", "told_ms", "above_ms")}
+    seen = {name: Samples() for name in ("run_ms", "killed_ms", "reported_ms", "above_ms")}
     engine = Engine(bench)
     try:
         for number in range(rounds):
             run = [engine.run() for _ in range(count)]
-            killed, told = ours(bench, engine, count)
+            killed, reported = ours(bench, engine, count)
             middle = lambda values: sorted(values)[len(values) // 2] * 1e3  # noqa: E731
             seen["run_ms"].add(middle(run))
             seen["killed_ms"].add(middle(killed))
-            seen["told_ms"].add(middle(told))
+            seen["reported_ms"].add(middle(reported))
             seen["above_ms"].add(seen["killed_ms"].values[-1] - seen["run_ms"].values[-1])
             bench.progress(
                 f"containers {number + 1}/{rounds}: "
@@ -67,7 +67,7 @@ def ours(bench: Bench, engine: "Engine", count: int) -> tuple[list[float], list[
         "command = ['/bin/busybox', 'sleep', '100000']\n"
         "restart = { initial = '0', limit = { count = 0, window = '1s' } }\n"
     )
-    killed, told = [], []
+    killed, reported = [], []
     supervisor.start()
     try:
         supervisor.cli("up", "-f", str(file))
@@ -78,7 +78,7 @@ def ours(bench: Bench, engine: "Engine", count: int) -> tuple[list[float], list[
             engine.forget()
             began = time.monotonic()
             os.kill(pid, signal.SIGKILL)
-            told.append(engine.event("die") - began)
+            reported.append(engine.event("die") - began)
             killed.append(engine.event("start") - began)
         supervisor.cli("down", "-f", str(file))
         supervisor.stop()
@@ -87,7 +87,7 @@ def ours(bench: Bench, engine: "Engine", count: int) -> tuple[list[float], list[
         shutil.rmtree(supervisor.home, ignore_errors=True)
     if engine.call("GET", "/containers/json?all=1"):
         raise Failed("a container is left")
-    return killed, told
+    return killed, reported
 
 
 class Unix(http.client.HTTPConnection):
@@ -153,7 +153,7 @@ class Engine:
             self.events.get()
 
     def event(self, action: str) -> float:
-        """When it was told."""
+        """When the engine reported it."""
         until = time.monotonic() + 30
         while True:
             try:
@@ -164,7 +164,7 @@ class Engine:
                 return at
 
     def run(self) -> float:
-        """What the engine alone needs until one runs."""
+        """The time that the engine alone needs until a container runs."""
         body = {"Image": IMAGE, "Cmd": ["/bin/busybox", "sleep", "100000"], "HostConfig": {"NetworkMode": "none"}}
         self.forget()
         began = time.monotonic()

@@ -1,13 +1,13 @@
-"""The guardian of many live runs: its memory, and what it does at rest."""
+"""The guardian of many live runs: its memory, and its activity when idle."""
 
 import os
 import time
 
-from bench import Bench, Failed, Result, Samples, figure, most, untold
+from bench import Bench, Failed, Result, Samples, figure, most, no_target
 from rows.rest import bare_mb, field, switches, ticks
 
 TARGET_MB = most(3.0)
-# Standard output and error, and the end of input, are held for each; the process itself too.
+# For each run it holds standard output, error and input, and the process.
 HELD_A_RUN = 3
 
 
@@ -37,7 +37,7 @@ def measure(bench: Bench) -> list[Result]:
             seen["rss_mb"].add(field(pid, "status", "VmRSS") / 1e6)
             seen["anon_mb"].add(field(pid, "status", "RssAnon") / 1e6)
             seen["pss_mb"].add(field(pid, "smaps_rollup", "Pss") / 1e6)
-            # What a thousand more, already over, leave behind.
+            # The memory after a thousand more runs that have ended.
             bench.run_tool("drive", supervisor.socket, runs, 32, "each", "/bin/true")
             seen["after_rss_mb"].add(field(pid, "status", "VmRSS") / 1e6)
         bench.progress(
@@ -61,7 +61,7 @@ def measure(bench: Bench) -> list[Result]:
             "guardian",
             f"wake-ups a second with {runs} live runs ({seconds} s)",
             seen["wakeups"],
-            untold(),
+            no_target(),
             "{:.2f}",
             "/s",
             ours=f"{seen['cpu_ms'].median:.2f} ms of processor a second",

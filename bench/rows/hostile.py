@@ -1,4 +1,4 @@
-"""Eight hostile clients on the control socket, the app socket and HTTP: what the others feel of them."""
+"""Eight hostile clients on the control socket, the app socket and HTTP: their effect on other callers."""
 
 import json
 import os
@@ -27,8 +27,8 @@ def measure(bench: Bench) -> list[Result]:
     rounds = min(bench.rounds, 2)
     for number in range(rounds):
         trial(bench, seconds, count, seen)
-        told = ", ".join(f"{name} {samples.values[-1]:.2f}" for name, samples in seen.items())
-        bench.progress(f"hostile {number + 1}/{rounds}: {told}")
+        line = ", ".join(f"{name} {samples.values[-1]:.2f}" for name, samples in seen.items())
+        bench.progress(f"hostile {number + 1}/{rounds}: {line}")
     data = {"seconds": seconds, "clients": CLIENTS, **{name: samples.as_json() for name, samples in seen.items()}}
     quiet, hostile = seen["quiet_p99_ms"], seen["hostile_p99_ms"]
     against = Samples([a / b for a, b in zip(hostile.values, quiet.values)])
@@ -72,12 +72,12 @@ def trial(bench: Bench, seconds: float, count: int, seen: dict[str, Samples]) ->
         seen["slowest_s"].add(max(caller.took))
         seen["answers"].add(len(caller.took))
         seen["peak_mb"].add(field(supervisor.pid, "status", "VmHWM") / 1e6)
-        if json.loads(supervisor.cli("status", "--json"))["gatewayPid"] != supervisor.pid:
+        if json.loads(supervisor.cli("status", "--json"))["supervisorPid"] != supervisor.pid:
             raise Failed("the supervisor was replaced")
 
 
 def struck(bench: Bench, supervisor, count: int) -> list[float]:
-    """A unit of its own is killed again and again."""
+    """A separate unit is killed repeatedly."""
     fifo = new_fifo(bench)
     file = fifo.with_name("ostler.toml")
     file.write_text(
@@ -106,7 +106,7 @@ def http_address(home: Path) -> tuple[str, int]:
 
 
 class Caller(threading.Thread):
-    """An ordinary client, which asks a question again and again."""
+    """An ordinary client that sends a query repeatedly."""
 
     def __init__(self, supervisor):
         super().__init__()
@@ -133,7 +133,7 @@ class Caller(threading.Thread):
 
 
 def attack(supervisor, number: int, address: tuple[str, int], until: float) -> int:
-    """A process of its own; what it does follows from its number."""
+    """A separate process; its attack follows from its number."""
     pid = os.fork()
     if pid:
         return pid

@@ -4,7 +4,7 @@ import os
 import subprocess
 import time
 
-from bench import Bench, Failed, Result, Samples, least, ratio, spec, untold
+from bench import Bench, Failed, Result, Samples, least, ratio, spec, no_target
 
 LINE = 100
 BULK_TARGET = least(1.5)
@@ -32,7 +32,7 @@ def measure(bench: Bench) -> list[Result]:
         data = {"lines": lines, "write_size": size, "rates": {name: s.as_json() for name, s in rates.items()}}
         for name, subject, target in (
             ("ours", f"{lines * LINE / (1 << 20):.0f} MiB of lines, {what}; every line checked", aim),
-            ("in_c", f"the same, the fastest reader in C that we wrote, {what}", untold()),
+            ("in_c", f"the same, the fastest reader in C that we wrote, {what}", no_target()),
         ):
             results.append(
                 ratio(
@@ -90,12 +90,12 @@ def by_c_reader(bench: Bench, lines: int, size: int) -> float:
 
 def ours(bench: Bench, lines: int, size: int) -> float:
     with bench.supervisor() as supervisor:
-        door = supervisor.door()
+        control = supervisor.control()
         begin = time.perf_counter()
-        run = door.call("runs.spawn", spec(bench.tool("emit"), str(lines), str(size)))["runId"]
-        result = door.call("runs.wait", {"run": run})
+        run = control.call("runs.spawn", spec(bench.tool("emit"), str(lines), str(size)))["runId"]
+        result = control.call("runs.wait", {"run": run})
         took = time.perf_counter() - begin
-        door.close()
+        control.close()
         if result["exitCode"] != 0:
             raise Failed(f"the emitter ended with {result}")
         verify(bench, supervisor.log_files(run), lines)

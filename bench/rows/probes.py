@@ -1,4 +1,4 @@
-"""Health checks of many units: what they cost the supervisor, and whether each comes at its time."""
+"""Health checks of many units: their cost for the supervisor, and whether each runs on time."""
 
 import os
 import resource
@@ -104,7 +104,7 @@ def wait_for(port: int) -> None:
             if knock.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.01)
-    raise Failed(f"nobody listens on port {port}")
+    raise Failed(f"no process listens on port {port}")
 
 
 def http(bench: Bench, seconds: int, seen: dict[str, Samples]) -> None:
@@ -129,9 +129,9 @@ def http(bench: Bench, seconds: int, seen: dict[str, Samples]) -> None:
 
 
 def restarted(supervisor: Supervisor) -> list[int]:
-    door = supervisor.door()
-    views = door.call("units.list")
-    door.close()
+    control = supervisor.control()
+    views = control.call("units.list")
+    control.close()
     return [view["restarts"] for view in views]
 
 

@@ -52,10 +52,10 @@ def start_time(bench: Bench, stale: int) -> float:
         supervisor = bench.supervisor(home)
         begin = time.perf_counter()
         with supervisor:
-            door = supervisor.door()
-            door.call("daemon.ping")
+            control = supervisor.control()
+            control.call("daemon.ping")
             took = time.perf_counter() - begin
-            door.close()
+            control.close()
             check(home / "registry.db", stale)
         return took
     finally:

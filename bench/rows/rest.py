@@ -1,4 +1,4 @@
-"""A supervisor at rest with many live runs: wake-ups, processor time and memory."""
+"""An idle supervisor with many live runs: wake-ups, processor time and memory."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def measure(bench: Bench) -> list[Result]:
         with bench.supervisor() as supervisor:
             seen["empty_rss_mb"].add(field(supervisor.pid, "status", "VmRSS") / 1e6)
             supervisor.start_live(runs)
-            # What the starting set in motion has to settle first.
+            # The work of the start must finish first.
             time.sleep(2)
             before = switches(supervisor.pid), ticks(supervisor.pid)
             time.sleep(seconds)
@@ -65,7 +65,7 @@ def measure(bench: Bench) -> list[Result]:
 
 
 def bare_mb(bench: Bench, *words: object) -> float:
-    """Resident, of a program in C that keeps something until its input ends, once it has said a line."""
+    """The resident memory of a program in C that waits for the end of its input, after its first line."""
     argv = [bench.tool(str(words[0])), *map(str, words[1:])]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
         if not keeper.stdout.readline():

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from bench import Bench, Failed, Result, Samples, least, ratio, untold
+from bench import Bench, Failed, Result, Samples, least, ratio, no_target
 
 PROGRAM = "/bin/true"
 TARGET = least(0.5)
@@ -27,7 +27,7 @@ def measure(bench: Bench) -> list[Result]:
     for ours_name, what in (("each", "a `wait` for each"), ("last", "no `wait`, registry counted")):
         for floor, floor_what in (("bare", "one after the other"), ("bare2", "2 in flight")):
             against = Samples([a / b for a, b in zip(rates[ours_name].values, rates[floor].values)])
-            target = TARGET if (ours_name, floor) == ("each", "bare") else untold()
+            target = TARGET if (ours_name, floor) == ("each", "bare") else no_target()
             results.append(
                 ratio(
                     "spawnrate",
@@ -45,7 +45,7 @@ def measure(bench: Bench) -> list[Result]:
 def ours(bench: Bench, count: int, how: str) -> float:
     with bench.supervisor() as supervisor:
         took = float(bench.run_tool("drive", supervisor.socket, count, IN_FLIGHT, how, PROGRAM))
-        # Read while the supervisor lives: what it has committed, not what it writes when it stops.
+        # Read while the supervisor runs: only what it has committed, not what it writes at its stop.
         with sqlite3.connect(f"file:{supervisor.registry}?mode=ro", uri=True) as registry:
             recorded = registry.execute(
                 "SELECT count(*) FROM runs WHERE state = 'exited' AND termination = 'exit' "

@@ -1,4 +1,4 @@
-"""`ostler start` in an empty home: from the call until it has said that the supervisor answers."""
+"""`ostler start` in an empty home: from the call until it reports that the supervisor answers."""
 
 import os
 import time
@@ -23,7 +23,7 @@ def measure(bench: Bench) -> list[Result]:
             began = time.perf_counter()
             with supervisor:
                 start.add((time.perf_counter() - began) * 1e3)
-                if not all(supervisor.status[name] for name in ("pid", "gatewayPid")):
+                if not all(supervisor.status[name] for name in ("pid", "supervisorPid")):
                     raise Failed(f"not both are there: {supervisor.status}")
         start_ms.add(start.median)
         version_ms.add(version.median)

@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 
-from bench import Bench, Failed, Result, Samples, Supervisor, figure, most, untold
+from bench import Bench, Failed, Result, Samples, Supervisor, figure, most, no_target
 from rows.adopt import die, live_pids
 
 TARGET_MS = most(500.0)
@@ -30,13 +30,13 @@ def measure(bench: Bench) -> list[Result]:
     what = f"`ostler stop` with {runs} runs that honour TERM: the call →"
     baseline = times["kill"].shown("{:.0f}") + " ms: kill(-pgid, KILL) of a tree in C"
     results = []
-    for name, told, target in (
+    for name, label, target in (
         ("gone", "all gone and reaped", TARGET_MS),
-        ("returned", "it returns", untold()),
-        ("adopted_gone", "all gone, after the supervisor was killed once and has adopted them", untold()),
-        ("adopted_returned", "it returns, after the same", untold()),
+        ("returned", "it returns", no_target()),
+        ("adopted_gone", "all gone, after the supervisor was killed once and has adopted them", no_target()),
+        ("adopted_returned", "it returns, after the same", no_target()),
     ):
-        results.append(figure("stop", f"{what} {told}", times[name], target, "{:.0f}", "ms", baseline, data=data))
+        results.append(figure("stop", f"{what} {label}", times[name], target, "{:.0f}", "ms", baseline, data=data))
     return results
 
 
@@ -89,7 +89,7 @@ def stop_timed(supervisor: Supervisor, pids: list[int]) -> tuple[float, float]:
 
 
 def is_gone(pid: int) -> bool:
-    """A corpse that nobody has reaped is not gone."""
+    """A zombie is not gone."""
     try:
         os.kill(pid, 0)
         return False

@@ -1,4 +1,4 @@
-"""A thousand units: `ostler up` until all run, the daemon at rest with them, `ostler ls`."""
+"""A thousand units: `ostler up` until all run, the idle daemon with them, `ostler ls`."""
 
 import json
 import os

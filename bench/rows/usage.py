@@ -1,9 +1,9 @@
-"""What it costs to look once at what a thousand units use, each with its whole tree."""
+"""The cost of sampling the usage of a thousand units, each with its whole tree."""
 
 import os
 import time
 
-from bench import Bench, Door, Failed, Result, Samples, figure, most, timed
+from bench import Bench, ControlSocket, Failed, Result, Samples, figure, most, timed
 
 CPU_MS = most(50.0)
 PROGRAM = ("/bin/sleep", "100000")
@@ -46,24 +46,24 @@ def trial(bench: Bench, units: int, looks: int, seen: dict[str, Samples]) -> Non
         out = os.open(supervisor.home / "out", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
         timed([str(bench.ostler), "up", "-f", str(file)], supervisor.environment, out)
         os.close(out)
-        door = Door(supervisor.socket)
-        look(door, units)
-        pids = "\n".join(str(view["pid"]) for view in door.call("units.list"))
-        seen["bare_ms"].add(float(bench.run_tool("look", "usage", told=pids).split()[1]) * 1e3)
+        control = ControlSocket(supervisor.socket)
+        look(control, units)
+        pids = "\n".join(str(view["pid"]) for view in control.call("units.list"))
+        seen["bare_ms"].add(float(bench.run_tool("look", "usage", text=pids).split()[1]) * 1e3)
         time.sleep(FRESH_S)
         # A look takes a few ticks of the kernel's clock; its nanoseconds are exact.
         before, began = ran_ns(supervisor.pid), time.monotonic()
         for _ in range(looks):
-            look(door, units)
+            look(control, units)
             time.sleep(FRESH_S)
         seen["cpu_ms"].add((ran_ns(supervisor.pid) - before) / 1e6 / looks)
         seen["wall_ms"].add((time.monotonic() - began) * 1e3 / looks - FRESH_S * 1e3)
-        door.close()
+        control.close()
         supervisor.cli("down", "-f", str(file))
 
 
-def look(door: Door, units: int) -> None:
-    looks = door.call("units.look", {"names": [], "depth": "whole", "brief": True})
+def look(control: ControlSocket, units: int) -> None:
+    looks = control.call("units.look", {"names": [], "depth": "whole", "brief": True})
     used = sum(1 for seen in looks if seen["usage"] and seen["usage"]["descriptors"])
     if used != units:
         raise Failed(f"{used} of {units} units were looked at")

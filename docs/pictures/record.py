@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Records a terminal session as one SVG that plays once and then stands still.
 
-  record.py COLUMNS OUT < STORY
+  record.py COLUMNS OUT < SCRIPT
 
-STORY has a command a line. A line "@ SECONDS" waits, a line "! COMMAND" runs a command that is not shown. Each command
+SCRIPT has a command a line. A line "@ SECONDS" waits, a line "! COMMAND" runs a command that is not shown. Each command
 runs on a terminal of its own in one shell's folder, and its output appears line by line at the time it was written.
 A pause of more than 1.2 seconds is shortened to that.
 """
@@ -48,10 +48,10 @@ def execute(command, columns):
     return pieces
 
 
-def record(story, columns):
+def record(script, columns):
     """All rows, each with the second at which it appears and whether it is a command."""
     rows, now = [], 0.3
-    for line in story:
+    for line in script:
         if line.startswith("@ "):
             time.sleep(float(line[2:]))
             continue
@@ -108,8 +108,8 @@ def svg(rows, columns):
 
 def main():
     columns, out = int(sys.argv[1]), Path(sys.argv[2])
-    story = [line.rstrip("\n") for line in sys.stdin if line.strip()]
-    rows, length = record(story, columns)
+    script = [line.rstrip("\n") for line in sys.stdin if line.strip()]
+    rows, length = record(script, columns)
     out.write_text(svg(rows, columns), encoding="utf-8")
     print(f"{out}: {len(rows)} rows, {length:.0f} s")
 

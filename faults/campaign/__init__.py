@@ -1,1 +1,1 @@
-"""The fault campaign: a real Ostler, a world of work below it, faults, and an oracle."""
+"""The fault campaign: a real Ostler, its work, faults, and an oracle that checks the promises."""

@@ -1,4 +1,4 @@
-"""One campaign: a world, step after step a fault and a look, and an end that leaves nothing."""
+"""One campaign: it starts the work, causes a fault and checks everything step by step, and ends all at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .engine import Engine
 from .home import Home
 from .oracle import Oracle, ending
 from .oracle.snapshot import lives, members
-from .story import SLOW, Story, Violation
+from .steps_log import SLOW, StepsLog, Violation
 from .traffic import Traffic
 from .world import World, has_tmux
 
@@ -25,13 +25,13 @@ from .world import World, has_tmux
 MOST_CRASHES = 3
 # Two of these at the same time may leave neither guardian nor supervisor.
 OF_THE_DAEMON = {"kill-supervisor", "kill-supervisor-twice", "kill-guardian", "stop-supervisor", "stop-guardian", "stop-both", "commands",
-                 "restart-daemon", "sockets-removed", "no-descriptors", "full-disk", "kill-both", "kill-both-apart"}
+                 "restart-daemon", "forged-id", "sockets-removed", "no-descriptors", "full-disk", "kill-both", "kill-both-apart"}
 
 
 class Campaign:
-    def __init__(self, ostler: Path, folder: Path, story: Story, seed: int, only: list[str]):
-        self.folder, self.story, self.seed, self.only = folder, story, seed, only
-        self.tell = story.tell
+    def __init__(self, ostler: Path, folder: Path, log: StepsLog, seed: int, only: list[str]):
+        self.folder, self.log, self.seed, self.only = folder, log, seed, only
+        self.report = log.report
         self.done: dict[str, int] = {}
         tools = native.build(folder / "bin")
         procfs.become_subreaper()
@@ -45,8 +45,8 @@ class Campaign:
         self.without_clock: str | None = "not tried yet"
         self.without_tmux = None if has_tmux() else "there is no tmux"
         self.world = World(self.home, str(tools / "copy"), folder / "facts", engines=self.engines)
-        self.traffic = Traffic(self.world, story, seed)
-        self.oracle = Oracle(self.world, story, self.traffic)
+        self.traffic = Traffic(self.world, log, seed)
+        self.oracle = Oracle(self.world, log, self.traffic)
 
     def members(self):
         return members(self.world, procfs.everyone())
@@ -70,7 +70,7 @@ class Campaign:
                 self.home.environment |= engine.variables()
 
     def try_clock(self) -> str | None:
-        """Whether the layer reaches the clock that the supervisor reads: a jump that it does not see is no fault."""
+        """Whether the preloaded library changes the supervisor's clock: otherwise a jump is no fault."""
         self.control.set_clock(3600)
         run = self.home.call("run", "--json", "--", "true").json()["runId"]
         self.control.set_clock(0)
@@ -79,21 +79,21 @@ class Campaign:
 
     def up(self) -> None:
         for project in self.world.each_project():
-            said = self.home.call("up", "--no-wait", **project)
-            if said.code != 0:
-                raise Violation(f"`ostler up` ended with {said.code}: {said.err[:500]}")
+            result = self.home.call("up", "--no-wait", **project)
+            if result.code != 0:
+                raise Violation(f"`ostler up` ended with {result.code}: {result.err[:500]}")
 
     def wanted(self) -> None:
-        """Everything, whatever was asked meanwhile."""
+        """Starts every unit, whatever was requested in between."""
         self.up()
         began = time.monotonic()
-        said = self.home.call("start", *self.world.names(), seconds=90)
+        result = self.home.call("start", *self.world.names(), seconds=90)
         if (took := time.monotonic() - began) > SLOW:
-            self.tell(f"  start of all took {took:.0f} s: {said.code} {said.out[-200:]!r} {said.err[-300:]!r}")
+            self.report(f"  start of all took {took:.0f} s: {result.code} {result.out[-200:]!r} {result.err[-300:]!r}")
 
     @contextlib.contextmanager
     def unheard(self):
-        """Guardian and supervisor die together: who lives meanwhile may lose what he writes, and what he wrote just before."""
+        """Guardian and supervisor die together: live runs may lose output from then on, and from just before."""
         began = time.monotonic_ns()
         self.world.deaf |= self.live()
         try:
@@ -105,23 +105,23 @@ class Campaign:
         self.world.lossy |= self.live() | {life.run for life in lives(self.world, "lives") if life.at_ns >= since_ns}
 
     def live(self) -> set[str]:
-        """By the word of the copies: those that are alive."""
+        """The live copies, by their own records."""
         return {life.run for life in lives(self.world, "lives") if life.process.alive()}
 
     def lives_of(self, name: str):
         return [life for life in lives(self.world, "lives") if life.name == name]
 
     def forget_records(self) -> None:
-        """A registry was damaged: what it held is not asked for any longer."""
+        """A registry was damaged: its earlier content is no longer checked."""
         self.containers_struck()
         self.world.since_ns = time.monotonic_ns()
-        self.world.untold |= self.world.lossy
+        self.world.unreported |= self.world.lossy
         self.oracle.counted.clear()
         with self.traffic.lock:
             self.traffic.acknowledged.clear()
 
     def containers_struck(self) -> None:
-        """By somebody who may: another one is as good."""
+        """Ended by a user who may do that: another copy is as good."""
         self.oracle.kept = {}
 
     def step(self, number: int) -> None:
@@ -131,8 +131,8 @@ class Campaign:
         if choice.random() < 0.25 and not struck[0].alone:
             others = [fault for fault in possible if not fault.alone and fault != struck[0]]
             struck += choice.sample(others, min(1, len(others)))
-        self.story.step = number
-        self.tell(" and ".join(fault.name for fault in struck))
+        self.log.step = number
+        self.report(" and ".join(fault.name for fault in struck))
         time.sleep(choice.uniform(0, 0.5))
         choices = [random.Random(f"{self.seed}/{number}/{fault.name}") for fault in struck]
         # Together they may end guardian and supervisor at once.
@@ -149,7 +149,7 @@ class Campaign:
         def do(fault, choice):
             try:
                 fault.does(self, choice)
-            except BaseException as error:  # told by whoever waits for us
+            except BaseException as error:  # raised again by the caller
                 failed.append(error)
 
         threads = [threading.Thread(target=do, args=pair, daemon=True) for pair in struck]
@@ -161,7 +161,7 @@ class Campaign:
             raise failed[0]
 
     def look(self) -> None:
-        """Somebody asks first: a daemon that was killed whole comes back when it is needed."""
+        """Calls a command first: a daemon that was killed completely is started when it is needed."""
         self.home.call("ls", seconds=90)
         self.traffic.pause()
         self.agents_back()
@@ -173,13 +173,13 @@ class Campaign:
         self.traffic.go_on()
 
     def agents_back(self) -> None:
-        """The patrol waits longer after each death, and is itself waited for longer after each of its own; a person who sees
-        that says that it was nobody's fault."""
+        """The patrol waits longer after each death of an agent, and is restarted later after each of its own; a person
+        clears both, as after a cause that is known."""
         began = time.monotonic()
         for unit in self.world.agents():
             self.home.call("patrol", "clear", unit.name, seconds=90)  # also of a death that is yet to be noticed
         while self.world.agents() and time.monotonic() < began + 15:
-            views = {view["name"]: view["state"] for view in self.home.call("ls", "--json", seconds=90).json()}
+            views = {view["unit"]: view["state"] for view in self.home.call("ls", "--json", seconds=90).json()}
             away = [unit.name for unit in self.world.agents() if views.get(unit.name) != "ready"]
             patrol = views.get("patrol")
             if patrol == "error":
@@ -193,28 +193,28 @@ class Campaign:
             time.sleep(0.3)
 
     def renew(self) -> None:
-        """A new guardian, that waits for a second again."""
-        self.tell("  a new guardian: stop and start")
+        """A new guardian, whose restart delay is a second again."""
+        self.report("  a new guardian: stop and start")
         self.containers_struck()
         self.home.call("stop", seconds=90)
         self.home.call("start", seconds=90)
         self.oracle.settle()
 
     def end(self) -> None:
-        self.story.step += 1
-        self.tell("down and stop")
+        self.log.step += 1
+        self.report("down and stop")
         self.control.set_clock(0)
         self.traffic.pause()
         self.traffic.end()
         for words, options in [*((["down"], project) for project in self.world.each_project()), (["stop"], {})]:
-            said = self.home.call(*words, seconds=120, **options)
-            if said.code != 0:
-                raise Violation(f"`ostler {words[0]}` ended with {said.code}: {said.err[:500]}")
+            result = self.home.call(*words, seconds=120, **options)
+            if result.code != 0:
+                raise Violation(f"`ostler {words[0]}` ended with {result.code}: {result.err[:500]}")
         ending.nothing_left(self.oracle)
         self.world.stop_bystanders()
 
     def clean(self, keep: bool) -> None:
-        """After a violation: everything below us is ended, by descriptor, until there is nobody."""
+        """After a violation: all processes below the campaign are ended, by pidfd, until none is left."""
         self.traffic.over.set()
         if self.engines:
             for seen in members(self.world, procfs.everyone()):

@@ -1,4 +1,4 @@
-"""A small disk of its own for the home, so that it can be filled without anybody else's harm."""
+"""A small disk for the home, so that it can be filled without harm to others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MNT_DETACH = 2
 
 
 def mount(path: Path) -> str | None:
-    """Why it cannot be, or nothing."""
+    """Why there can be no disk, or nothing."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"faults", str(path).encode(), b"tmpfs", 0, f"size={SIZE},mode=700".encode()) != 0:
         return f"no disk can be mounted for the home: {os.strerror(ctypes.get_errno())}"
@@ -26,7 +26,7 @@ def unmount(path: Path) -> None:
 
 
 def fill(filler: Path) -> None:
-    """All the room there is, to the last byte."""
+    """Fills the disk to the last byte."""
     with open(filler, "wb", buffering=0) as file:
         room = os.statvfs(filler.parent)
         try:

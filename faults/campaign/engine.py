@@ -1,4 +1,4 @@
-"""An engine of containers that is the campaign's own: with a folder, a socket, an image and a stranger's container."""
+"""The campaign's own container engine: with a folder, a socket, an image and a foreign container."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ PATIENCE = 20
 
 
 class Away(Exception):
-    """It does not answer, or not with what was asked for."""
+    """The engine does not answer, or with an error."""
 
 
 @dataclass(frozen=True)
 class Container:
-    """As the engine tells of it."""
+    """A container, as the engine reports it."""
 
     engine: str
     id: str
@@ -60,11 +60,11 @@ class Engine:
         self.groups = f"{folder.parent.name}-{kind}"
         self.in_group = re.compile(rf"/{self.groups}/([0-9a-f]{{64}})" if kind == "docker" else r"/libpod-([0-9a-f]{64})")
         self.child: subprocess.Popen | None = None
-        self.stranger: str | None = None
-        self.struck = threading.RLock()  # held by whoever does something to it
+        self.foreign: str | None = None
+        self.struck = threading.RLock()  # held during each fault on it
 
     def why_not(self, copy: Path) -> str | None:
-        """It is started, with an image; or why it cannot be."""
+        """Starts the engine, with an image; returns the reason if it cannot."""
         if missing := [name for name in NEEDED[self.kind] if not shutil.which(name)]:
             return f"{missing[0]} is not installed"
         if os.getuid() != 0:
@@ -84,7 +84,7 @@ class Engine:
             return f"it does not start: {error}"
 
     def variables(self) -> dict[str, str]:
-        """What leads Ostler to it."""
+        """The variables that make Ostler use it."""
         host = "DOCKER_HOST" if self.kind == "docker" else "CONTAINER_HOST"
         return {"CONTAINER_RUNTIME": self.kind, host: f"unix://{self.socket}"} | self.own_variables()
 
@@ -99,7 +99,7 @@ class Engine:
                 "--data-root", f"{d}/data", "--exec-root", f"{d}/exec", "-H", f"unix://{self.socket}", "--pidfile", f"{d}/e.pid"]
 
     def start(self) -> None:
-        """Returns when it answers."""
+        """Starts it; returns when it answers."""
         with open(self.folder / "log", "ab") as log, self.reaper.lock:
             self.child = subprocess.Popen(self.words(), env=os.environ | self.own_variables(), cwd=self.folder, stdin=subprocess.DEVNULL,
                                           stdout=log, stderr=log, start_new_session=True)
@@ -132,7 +132,7 @@ class Engine:
                     time.sleep(0.005)
 
     def containerd(self) -> Process | None:
-        """What docker has beside it."""
+        """Docker's containerd."""
         for seen in procfs.everyone().values():
             if seen.name == "containerd" and str(self.folder) in " ".join(procfs.arguments(seen.process.pid)):
                 return seen.process
@@ -157,7 +157,7 @@ class Engine:
             return None
 
     def containers(self, home: str, seconds: float = PATIENCE, deep: bool = True) -> list[Container]:
-        """Those with the label of this home, running or not."""
+        """The containers with the label of this home, running or not."""
         listed = self.ask("GET", "/v1.41/containers/json?all=1&filters=" + quote(json.dumps({"label": [f"ostler.home={home}"]})), seconds=seconds) or []
         found = []
         for one in listed:
@@ -165,11 +165,11 @@ class Engine:
             root, started, state = None, "", one["State"]
             if deep:
                 try:
-                    told = self.ask("GET", f"/v1.41/containers/{one['Id']}/json")["State"]
+                    inspected = self.ask("GET", f"/v1.41/containers/{one['Id']}/json")["State"]
                 except Away:
                     continue  # it has gone meanwhile
-                seen = procfs.look(told["Pid"]) if told["Pid"] else None
-                root, started, state = seen and seen.process, told["StartedAt"], told["Status"]
+                seen = procfs.look(inspected["Pid"]) if inspected["Pid"] else None
+                root, started, state = seen and seen.process, inspected["StartedAt"], inspected["Status"]
             found.append(Container(self.kind, one["Id"], labels.get("ostler.unit"), labels.get("ostler.run"), state, root, started))
         return found
 
@@ -182,10 +182,10 @@ class Engine:
         docker, podman = f"/v1.41/images/create?fromSrc=-&repo={name}&tag={tag}", f"/v4.0.0/libpod/images/import?reference={self.image}"
         self.ask("POST", docker if self.kind == "docker" else podman, (self.folder / "image.tar").read_bytes())
 
-    def make_stranger(self, unit: str, facts: Path) -> None:
-        """Somebody else's: the same image and words, a name like ours, the labels of another home."""
+    def make_foreign(self, unit: str, facts: Path) -> None:
+        """A foreign container: the same image and arguments, a similar name, the labels of another home."""
         labels = {"ostler.home": "00000000-0000-4000-8000-000000000000", "ostler.unit": unit, "ostler.run": "00000000-0000-4000-8000-000000000001"}
-        self.stranger = self.make(f"ostler-{unit}-000000", labels, ["/bin/copy", "/facts", unit, "tree"], [f"{facts}:/facts"])
+        self.foreign = self.make(f"ostler-{unit}-000000", labels, ["/bin/copy", "/facts", unit, "tree"], [f"{facts}:/facts"])
 
     def make(self, name: str, labels: dict[str, str], words: list[str], volumes: list[str]) -> str:
         body = {"Image": self.image, "Cmd": words, "Labels": labels, "HostConfig": {"NetworkMode": "none", "Binds": volumes}}
@@ -198,7 +198,7 @@ class Engine:
         return found[1] if found else None
 
     def end(self) -> None:
-        """With all that it has. Ostler has gone, or it would make another."""
+        """Ends it with all its containers, after Ostler has ended."""
         if self.child is None:
             return
         if self.child.poll() is None:
@@ -223,7 +223,7 @@ class Engine:
         return any(str(self.folder) in word for word in procfs.arguments(pid)) or self.kind == "docker" and bool(self.container_of(pid))
 
     def remove_groups(self) -> None:
-        """Docker leaves the one that they were all in."""
+        """Docker leaves its parent cgroup."""
         base = Path("/sys/fs/cgroup")
         for top in [base / self.groups, *base.glob(f"*/{self.groups}")]:
             for place, _, _ in os.walk(top, topdown=False):

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from . import procfs
 from .procfs import Process
-from .story import Violation
+from .steps_log import Violation
 
 MARK = "FAULTS_MARK"
 
 
 @dataclass
-class Said:
+class CallResult:
     """How a call ended."""
 
     words: list[str]
@@ -53,7 +53,7 @@ class Home:
             self.reaper.waited.add(child.pid)
         return child
 
-    def finish(self, child: subprocess.Popen, words: list[str], seconds: float) -> Said:
+    def finish(self, child: subprocess.Popen, words: list[str], seconds: float) -> CallResult:
         try:
             out, err = child.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -64,13 +64,13 @@ class Home:
         finally:
             if child.returncode is not None:
                 self.reaper.waited.discard(child.pid)
-        return Said(words, child.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+        return CallResult(words, child.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
-    def call(self, *words: str, seconds: float = 60, **options) -> Said:
+    def call(self, *words: str, seconds: float = 60, **options) -> CallResult:
         return self.finish(self.spawn(list(words), **options), list(words), seconds)
 
     def own(self, verb: str) -> list[Process]:
-        """Processes of this home that are the supervisor or the guardian, by their own words and environment."""
+        """Processes of this home that are the supervisor or the guardian, by their arguments and environment."""
         found = []
         for seen in procfs.descendants(os.getpid()):
             words = procfs.arguments(seen.process.pid)
@@ -86,7 +86,7 @@ class Home:
         return next(iter(self.own("guardian")), None)
 
     def kill_daemon(self) -> None:
-        """Guardian and supervisor as if at once: neither sees the other die."""
+        """Kills guardian and supervisor at the same time: neither sees the other die."""
         supervisor, guardian = self.supervisor(), self.guardian()
         if supervisor:
             supervisor.signal(signal.SIGSTOP)
@@ -94,7 +94,7 @@ class Home:
             if process:
                 process.signal(signal.SIGKILL)
                 process.wait_gone()
-        # A guardian that was just being made beside the supervisor belongs to nobody now.
+        # A guardian that was just being made beside the supervisor has no supervisor now.
         for process in self.own("guardian") + self.own("supervisor"):
             process.signal(signal.SIGKILL)
             process.wait_gone()
@@ -106,7 +106,7 @@ class Home:
             return ""
 
     def groups(self) -> Path | None:
-        """The folder of our leaves, if there is one. We are where the daemon was started, so it is below us."""
+        """The parent of the home's cgroups, if there is one. The daemon was started in this process's cgroup, so it is below that."""
         base = Path("/sys/fs/cgroup")
         for mounted in (base / "unified", base):
             if (mounted / "cgroup.procs").exists():
@@ -114,19 +114,19 @@ class Home:
         return None
 
     def crashes_in_a_row(self) -> int:
-        """How many crashes this guardian has counted, as a measure of how long it will wait at the next one."""
+        """How many crashes this guardian has counted, which determines the next restart delay."""
         try:
             return json.loads((self.path / "supervisor.json").read_text()).get("crash_count", 0)
         except (OSError, ValueError):
             return 0
 
     def until_answers(self, seconds: float = 90) -> dict:
-        """Until a supervisor answers by itself; nobody is started for it."""
+        """Waits until a supervisor answers, without starting one."""
         end = time.monotonic() + seconds
         while True:
-            said = self.call("status", "--json")
-            if said.code == 0 and (status := said.json()).get("version"):
+            result = self.call("status", "--json")
+            if result.code == 0 and (status := result.json()).get("version"):
                 return status
             if time.monotonic() > end:
-                raise Violation(f"no supervisor answered within {seconds:.0f} s: {said.out[:300]!r} {said.err[:300]!r}")
+                raise Violation(f"no supervisor answered within {seconds:.0f} s: {result.out[:300]!r} {result.err[:300]!r}")
             time.sleep(0.05)

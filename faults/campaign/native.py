@@ -1,4 +1,4 @@
-"""The small programs in C, compiled once for each campaign, and the page that the layer under Ostler looks at."""
+"""The small programs in C, compiled once for each campaign, and the page that the preloaded library reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def build(out: Path) -> Path:
 
 
 class Control:
-    """How far the wall clock is off, and how slow the disk is, for whoever has the layer below."""
+    """The offset of the wall clock and the delay of the disk, for the preloaded library."""
 
     def __init__(self, path: Path):
         path.write_bytes(bytes(mmap.PAGESIZE))

@@ -1,4 +1,4 @@
-"""What the kernel says: identities, descent, environments and groups of processes. Never what Ostler says."""
+"""Processes as the kernel reports them: identities, descent, environments and cgroups. Nothing here is from Ostler."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True)
 class Process:
-    """A process and no other: its number and its start, in ticks since boot."""
+    """A process: its pid and its start, in ticks since boot."""
 
     pid: int
     start: int
@@ -25,7 +25,7 @@ class Process:
         return now is not None and now.process == self and now.state not in "ZX"
 
     def signal(self, number: int) -> bool:
-        """By descriptor, and looked at again once it is held: a recycled number is never hit."""
+        """By pidfd, and checked again once it is open: a process that reused the pid never gets the signal."""
         try:
             handle = os.pidfd_open(self.pid)
         except OSError:
@@ -78,15 +78,15 @@ def everyone() -> dict[int, Look]:
 
 def descendants(root: int, all_of_them: dict[int, Look] | None = None) -> list[Look]:
     """Live descendants; those that were orphaned too, if the root is their subreaper."""
-    everybody = everyone() if all_of_them is None else all_of_them
+    processes = everyone() if all_of_them is None else all_of_them
     children: dict[int, list[int]] = {}
-    for seen in everybody.values():
+    for seen in processes.values():
         children.setdefault(seen.parent, []).append(seen.process.pid)
     found, todo = [], list(children.get(root, []))
     while todo:
         pid = todo.pop()
-        if everybody[pid].state not in "ZX":
-            found.append(everybody[pid])
+        if processes[pid].state not in "ZX":
+            found.append(processes[pid])
         todo.extend(children.get(pid, []))
     return found
 
@@ -113,7 +113,7 @@ def group(pid: int) -> str:
 
 
 def memory(pid: int) -> int:
-    """Bytes that are its own: anonymous, resident."""
+    """Its anonymous resident memory in bytes."""
     for line in raw(pid, "status").decode(errors="replace").splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) << 10
@@ -139,18 +139,18 @@ def raw(pid: int, name: str) -> bytes:
 
 
 def become_subreaper() -> None:
-    """Whatever is orphaned below us comes to us: nobody can hide by a double fork."""
+    """Becomes the subreaper: no process can hide by a double fork."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
 class Reaper:
-    """Collects the dead that became ours, but none of those that somebody here waits for himself."""
+    """Reaps adopted zombies, but not the children that other threads wait for."""
 
     def __init__(self) -> None:
         self.waited: set[int] = set()
-        self.lock = threading.Lock()  # held while a child is started, until it is known as somebody's
+        self.lock = threading.Lock()  # held while a child is started, until its caller is known
         threading.Thread(target=self.loop, daemon=True).start()
 
     def loop(self) -> None:

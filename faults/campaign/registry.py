@@ -12,7 +12,7 @@ class Unreadable(Exception):
 
 
 def rows(path: Path, query: str) -> list[sqlite3.Row]:
-    """Fresh each time: a connection that is kept would hold up the checkpoint of the writer."""
+    """Fresh each time: an open connection would block the writer's checkpoint."""
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)) as connection:
             connection.row_factory = sqlite3.Row

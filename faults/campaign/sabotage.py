@@ -1,4 +1,4 @@
-"""The oracle's own test: each check is made to fail once, in a world where nothing else is wrong."""
+"""The oracle's own test: each check is made to fail once, while nothing else is wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, nullcontext
 
 from .oracle import bystanders, containers, copies, daemon, ending, mail, output, ownership, patrol, records, units
 from .oracle.snapshot import Snapshot
-from .story import Violation
+from .steps_log import Violation
 
 NULL_WHERE_NONE_MAY_BE = """
     CREATE TABLE sabotage (x); INSERT INTO sabotage VALUES (NULL); PRAGMA writable_schema = 1;
@@ -24,8 +24,8 @@ def write(campaign, statement: str) -> None:
 
 
 @contextmanager
-def stranger(campaign, words: list[str], **variables: str):
-    """A process that nobody knows of, with words and variables as wanted."""
+def unknown_process(campaign, words: list[str], **variables: str):
+    """An unknown process, with these arguments and variables."""
     with campaign.reaper.lock:
         child = subprocess.Popen(words, executable="/bin/sleep", env=campaign.home.environment | variables, stdin=subprocess.DEVNULL)
     time.sleep(0.1)
@@ -67,7 +67,7 @@ def stopped(campaign, unit: str):
 
 @contextmanager
 def another(campaign, engine, **labels: str):
-    """A container that nobody of ours made, labelled as wanted."""
+    """A foreign container with these labels."""
     made = engine.make("faults-another", {f"ostler.{name}": value for name, value in labels.items()}, ["/bin/copy", "stay"], [])
     try:
         yield
@@ -77,16 +77,16 @@ def another(campaign, engine, **labels: str):
 
 @contextmanager
 def halted(engine):
-    engine.ask("POST", f"/v1.41/containers/{engine.stranger}/pause")
+    engine.ask("POST", f"/v1.41/containers/{engine.foreign}/pause")
     try:
         yield
     finally:
-        engine.ask("POST", f"/v1.41/containers/{engine.stranger}/unpause")
+        engine.ask("POST", f"/v1.41/containers/{engine.foreign}/unpause")
 
 
 @contextmanager
 def made_anew(campaign, unit: str):
-    """As it is after somebody struck it and did not say so."""
+    """The state after an unreported kill."""
     campaign.oracle.kept = {one.unit: one for one in Snapshot(campaign.world).containers}
     campaign.home.call("restart", unit)
     yield
@@ -99,13 +99,13 @@ def of_containers(campaign) -> list:
         home, unit = campaign.home.instance(), next(unit.name for unit in campaign.world.contained() if unit.engine == engine.kind)
         cases += [
             (containers.alone, lambda engine=engine, unit=unit: another(campaign, engine, home=home, unit=unit), None),
-            (containers.running, lambda engine=engine: another(campaign, engine, home=home, unit="nobody"), None),
+            (containers.running, lambda engine=engine: another(campaign, engine, home=home, unit="unknown"), None),
             (containers.running, lambda engine=engine, unit=unit: another(campaign, engine, home=home, unit=unit), None),
             (containers.running, lambda unit=unit: stopped(campaign, unit), None),
             (containers.left, nullcontext, None),
             (containers.kept, lambda unit=unit: made_anew(campaign, unit), None),
-            (containers.stranger, lambda engine=engine: halted(engine), None),
-            (ownership.everybody_has_a_run, lambda engine=engine: another(campaign, engine), None),
+            (containers.foreign, lambda engine=engine: halted(engine), None),
+            (ownership.every_process_has_a_run, lambda engine=engine: another(campaign, engine), None),
         ]
     if campaign.engines:
         made_by = "UPDATE runs SET unit = '%s' WHERE unit = '%s'"
@@ -159,17 +159,17 @@ def replaced(path, text: bytes):
 
 @contextmanager
 def lost(campaign, run: str):
-    """A loss of which the journal says nothing."""
+    """A loss that is not in the journal."""
     disordered(campaign, run)
     campaign.world.lossy.add(run)
     with replaced(campaign.world.facts / "written" / run, bytes(8)):
         yield
-    campaign.world.untold.add(run)
+    campaign.world.unreported.add(run)
 
 
 @contextmanager
 def hidden(campaign, run: str):
-    """More is on disk than `logs` shows: here, by making what was read from the disk more."""
+    """More output is on disk than `logs` prints: simulated by a larger number."""
     reading = campaign.oracle.output.readings[run]
     reading.next += 10**6
     try:
@@ -191,13 +191,13 @@ def test(campaign) -> int:
     ended, lossy = (home.call("run", "--json", "--", "true").json()["runId"] for _ in range(2))
     live = home.call("runs", "--live", "--json").json()
     numbers = next(record["runId"] for record in live if record["unit"] == "numbers")
-    home.call("mail", "send", "somebody", "-s", "unknown", "-m", "x")
+    home.call("mail", "send", "other", "-s", "unknown", "-m", "x")
     quick = next(life for life in Snapshot(world).lives if life.name == "quick")
     cases = [
         (daemon.alone, nullcontext, None),
         (units.running, lambda: stopped(campaign, "quick"), None),
-        (ownership.everybody_has_a_run, lambda: stranger(campaign, ["sleep", "100"]), None),
-        (ownership.everybody_has_a_run, lambda: stranger(campaign, ["sleep", "100"], OSTLER_RUN_ID=ended), None),
+        (ownership.every_process_has_a_run, lambda: unknown_process(campaign, ["sleep", "100"]), None),
+        (ownership.every_process_has_a_run, lambda: unknown_process(campaign, ["sleep", "100"], OSTLER_RUN_ID=ended), None),
         (ownership.no_leaf_of_the_ended, lambda: leaf(campaign, ended), None),
         (records.sound, lambda: altered(campaign, f"UPDATE runs SET ended_at_ms = NULL WHERE run_id = '{ended}'", f"UPDATE runs SET ended_at_ms = 1 WHERE run_id = '{ended}'"), None),
         (records.copies_have_one, lambda: altered(campaign, f"UPDATE runs SET start_time = start_time + 1 WHERE run_id = '{numbers}'", f"UPDATE runs SET start_time = start_time - 1 WHERE run_id = '{numbers}'"), None),
@@ -230,7 +230,7 @@ def test(campaign) -> int:
 
 
 def ends_dirty(campaign) -> int:
-    """Last, because it stops everything: somebody is left."""
+    """Last, because it stops everything: a process is left."""
     campaign.world.bystanders.pop(0)  # which is dead by now
     campaign.oracle.output.wrong.clear()
     for words in (["down"], ["stop"]):
@@ -244,12 +244,12 @@ def ends_dirty(campaign) -> int:
         return []
 
     clean = [problem for problem in look() if "processes are left" in problem]
-    with stranger(campaign, ["sleep", "100"]):
+    with unknown_process(campaign, ["sleep", "100"]):
         return fails(campaign, ending.nothing_left, clean, look)
 
 
 def at_rest(look) -> list[str]:
-    """What is written and not yet read is nobody's fault."""
+    """Output that is written and not yet read is no violation."""
     end = time.monotonic() + 10
     while (found := look()) and time.monotonic() < end:
         time.sleep(0.1)
@@ -259,12 +259,12 @@ def at_rest(look) -> list[str]:
 def fails(campaign, check, clean: list[str], look) -> int:
     found = look()
     is_good = bool(found) and not clean
-    campaign.tell(f"{'caught' if is_good else 'NOT CAUGHT'}: {check.__module__.rpartition('.')[2]}.{check.__name__}: {(found or clean or [''])[0][:150]}", always=True)
+    campaign.report(f"{'caught' if is_good else 'NOT CAUGHT'}: {check.__module__.rpartition('.')[2]}.{check.__name__}: {(found or clean or [''])[0][:150]}", always=True)
     return 0 if is_good else 1
 
 
 def two_supervisors(campaign) -> list[str]:
-    """The look is given one twice."""
+    """The snapshot contains one copy twice."""
     snapshot = Snapshot(campaign.world)
     one = next(member for member in snapshot.members if member.verb == "supervisor")
     snapshot.members.append(one)

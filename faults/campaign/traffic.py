@@ -1,4 +1,4 @@
-"""People and programs that use Ostler meanwhile: they send mail, and run things in the foreground, on a terminal, by scope."""
+"""Callers that use Ostler during the campaign: they send mail, and start runs in the foreground, on a terminal, and by scope key."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import subprocess
 import threading
 import time
 
-from .home import Said
-from .story import Story, Violation
+from .home import CallResult
+from .steps_log import StepsLog, Violation
 from .world import World
 
-# How a foreground run may end: as its program, or struck by something that the campaign did.
+# The program's exit code. A foreground run may also end by a fault.
 CODE = 23
 
 
 class Traffic:
-    def __init__(self, world: World, story: Story, seed: int):
-        self.world, self.story, self.seed = world, story, seed
+    def __init__(self, world: World, log: StepsLog, seed: int):
+        self.world, self.log, self.seed = world, log, seed
         self.lock = threading.Lock()
         self.sent: list[str] = []
         self.acknowledged: list[str] = []
         self.results: dict[str, int] = {}
         self.trouble: list[str] = []
-        self.told: set[tuple[int, str]] = set()
-        self.calm = threading.Event()  # set: nobody begins anything
+        self.reported: set[tuple[int, str]] = set()
+        self.calm = threading.Event()  # set: no caller begins a call
         self.over = threading.Event()
         self.busy = 0
         self.clients: dict[int, subprocess.Popen] = {}
@@ -63,7 +63,7 @@ class Traffic:
             self.over.wait(choice.uniform(0.05, 0.6))
 
     def pause(self, seconds: float = 120) -> None:
-        """Until everybody has finished what he began."""
+        """Waits until every caller has finished its call."""
         self.calm.set()
         end = time.monotonic() + seconds
         while self.busy:
@@ -74,7 +74,7 @@ class Traffic:
     def go_on(self) -> None:
         self.calm.clear()
 
-    def call(self, *words: str) -> Said:
+    def call(self, *words: str) -> CallResult:
         child = self.world.home.spawn(list(words))
         with self.lock:
             self.clients[child.pid] = child
@@ -90,7 +90,7 @@ class Traffic:
             if not living:
                 return None
             pid = choice.choice(living)
-            # Its number cannot be another's: it is ours, and nobody has waited for it yet.
+            # The pid cannot be reused: it is our child, and was not waited for yet.
             self.clients[pid].send_signal(signal.SIGKILL)
             return f"pid {pid}"
 
@@ -98,36 +98,36 @@ class Traffic:
         with self.lock:
             self.results[what] = self.results.get(what, 0) + 1
 
-    def tell(self, text: str) -> None:
-        """Each thing once a step, without what differs from call to call."""
-        same = (self.story.step, re.sub(r"[0-9.]+ ?m?s\b|[0-9a-f-]{36}", "", text))
-        if same not in self.told:
-            self.told.add(same)
-            self.story.tell(f"  {text}")
+    def report(self, text: str) -> None:
+        """Reports each text once a step, ignoring times and ids."""
+        same = (self.log.step, re.sub(r"[0-9.]+ ?m?s\b|[0-9a-f-]{36}", "", text))
+        if same not in self.reported:
+            self.reported.add(same)
+            self.log.report(f"  {text}")
 
     def mail(self, choice: random.Random, number: int) -> None:
         subject = f"message-{number}"
         with self.lock:
             self.sent.append(subject)
-        said = self.call("mail", "send", f"box{choice.randrange(3)}", "-s", subject, "-m", "x" * choice.randrange(1, 3000))
-        if said.code == 0:
+        result = self.call("mail", "send", f"box{choice.randrange(3)}", "-s", subject, "-m", "x" * choice.randrange(1, 3000))
+        if result.code == 0:
             with self.lock:
                 self.acknowledged.append(subject)
-        self.count(f"mail {said.code}")
+        self.count(f"mail {result.code}")
 
     def foreground(self, choice: random.Random, options: list[str], name: str) -> None:
         words = ["numbers", "1", str(choice.randrange(1, 50)), "life", str(choice.choice([1, 50, 900])), str(CODE)]
         began = time.monotonic()
-        said = self.call("run", *options, "--", self.world.copy, str(self.world.facts), "-", *words)
-        self.count(f"{name} {said.code}")
-        if said.code == CODE and name == "once":
-            numbers = said.out.split()
-            # What was lost for want of room is told, with its place.
-            if numbers != [f"{index:010}" for index in range(len(numbers))] and "could not be stored" not in said.err:
+        result = self.call("run", *options, "--", self.world.copy, str(self.world.facts), "-", *words)
+        self.count(f"{name} {result.code}")
+        if result.code == CODE and name == "once":
+            numbers = result.out.split()
+            # Losses on a full disk are reported, with their position.
+            if numbers != [f"{index:010}" for index in range(len(numbers))] and "could not be stored" not in result.err:
                 with self.lock:
-                    self.trouble.append(f"what `ostler run` showed is not whole: {said.out[:200]!r} … {said.out[-200:]!r} {said.err!r}")
-        elif said.code != CODE:
-            self.tell(f"{name} ended with {said.code} after {time.monotonic() - began:.1f} s: {said.err.strip()[-300:]}")
+                    self.trouble.append(f"what `ostler run` showed is not whole: {result.out[:200]!r} … {result.out[-200:]!r} {result.err!r}")
+        elif result.code != CODE:
+            self.report(f"{name} ended with {result.code} after {time.monotonic() - began:.1f} s: {result.err.strip()[-300:]}")
 
     def once(self, choice: random.Random, number: int) -> None:
         self.foreground(choice, [], "once")
@@ -136,8 +136,8 @@ class Traffic:
         self.foreground(choice, ["--pty"], "terminal")
 
     def scope(self, choice: random.Random, number: int) -> None:
-        """Each replaces the one before, which may not be alive any longer when it begins."""
-        said = self.call("run", "-d", "--grace", "300ms", "--scope", "place", "--", self.world.copy, str(self.world.facts), "scope-place", "tree")
-        self.count(f"scope {said.code}")
-        if said.code != 0:
-            self.tell(f"scope ended with {said.code}: {said.err.strip()[-300:]}")
+        """Each run replaces the one before, which must have ended before the new one begins."""
+        result = self.call("run", "-d", "--grace", "300ms", "--scope", "place", "--", self.world.copy, str(self.world.facts), "scope-place", "tree")
+        self.count(f"scope {result.code}")
+        if result.code != 0:
+            self.report(f"scope ended with {result.code}: {result.err.strip()[-300:]}")

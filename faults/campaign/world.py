@@ -1,4 +1,4 @@
-"""The work below Ostler: units of every kind, and what they are declared as."""
+"""The work that Ostler runs: units of every kind, and their declarations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Unit:
     name: str
     words: str
     rest: str
-    must_run: bool = True  # whenever nobody strikes, it is ready
+    must_run: bool = True  # ready whenever no fault hits it
     numbered: bool = False
     engine: str | None = None  # whose container it is
     is_agent: bool = False  # the patrol starts it again
@@ -39,16 +39,16 @@ class Unit:
 class World:
     home: Home
     copy: str
-    facts: Path  # where copies tell of themselves
+    facts: Path  # where copies report of themselves
     ports: list[int] = field(default_factory=list)
     units: list[Unit] = field(default_factory=list)
     engines: list[Engine] = field(default_factory=list)
     bystanders: list[Process] = field(default_factory=list)
     forged: list[tuple[subprocess.Popen, Process]] = field(default_factory=list)  # bystanders that say they are of a run
     own: list[subprocess.Popen] = field(default_factory=list)
-    deaf: set[str] = field(default_factory=set)  # runs whose output nobody could read any longer
+    deaf: set[str] = field(default_factory=set)  # runs whose output could not be read any longer
     lossy: set[str] = field(default_factory=set)  # runs that lived while there was no room for output
-    untold: set[str] = field(default_factory=set)  # of those, whose losses were told in a registry that was damaged
+    unreported: set[str] = field(default_factory=set)  # runs whose losses were reported in a registry that was damaged
     struck: set[str] = field(default_factory=set)  # runs that lived while guardian and supervisor were killed
     since_ns: int = 0  # copies before this have no record, because their registry was lost
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -66,8 +66,8 @@ class World:
             Unit("numbers", "numbers 5 2", AT_ONCE, numbered=True),
             Unit("bursts", "numbers 200 400", SOON, numbered=True),
             Unit("terminal", "numbers 20 3", f'backend = "pty"\n{AT_ONCE}', numbered=True),
-            # Forty lines, and then nothing for days: what was said before a kill is shown after it.
-            Unit("said", "numbers 1000000000 40", AT_ONCE, numbered=True),
+            # Forty lines, and then nothing for days: what was result before a kill is shown after it.
+            Unit("result", "numbers 1000000000 40", AT_ONCE, numbered=True),
             Unit("shown", "numbers 1000000000 40", f'backend = "pty"\n{AT_ONCE}', numbered=True),
             Unit("usual", "life 1500 1", "", must_run=False),
             Unit("asked", "", f'health = {{ exec = ["test", "-d", "{self.facts}"], interval = "300ms", timeout = "10s", start_after = "0", failures = 3 }}\n{AT_ONCE}'),
@@ -83,7 +83,7 @@ class World:
         self.declare()
 
     def declare(self) -> None:
-        """A file for what needs no engine and for docker's, and one for podman's: a file has the engine of whoever calls `up`."""
+        """A file for units without an engine and with docker, and one for podman: a file uses the engine of its `up`'s environment."""
         texts: dict[Path, str] = {}
         if self.agents():
             (self.home.project / "town").mkdir()
@@ -106,19 +106,19 @@ class World:
         return self.home.project.with_name("q") if engine == "podman" else self.home.project
 
     def each_project(self) -> list[dict]:
-        """Where and with what to call `up` and `down`."""
+        """The folder and environment for `up` and `down`."""
         others = [engine for engine in self.engines if engine.kind == "podman"]
         return [{}, *({"cwd": self.project(engine.kind), "env": self.home.environment | engine.variables()} for engine in others)]
 
     def inside(self) -> Path:
-        """Where copies in containers tell of themselves: their pid is another there, and they know of no run."""
+        """The folder in which copies in containers record themselves: their pid differs there, and they do not know their run."""
         return self.facts / "inside"
 
     def agents(self) -> list[Unit]:
         return [unit for unit in self.units if unit.is_agent]
 
     def tmux(self, *words: str) -> str:
-        """The server of the home, asked by somebody else."""
+        """Calls the home's tmux server from outside."""
         words = ("-S", str(self.home.path / "tmux.sock"), *words)
         return self.home.finish(self.home.spawn(list(words), program="tmux"), list(words), 60).out
 
@@ -132,7 +132,7 @@ class World:
         return [unit.name for unit in self.units]
 
     def start_bystanders(self) -> None:
-        """Look-alikes that were started elsewhere: the same program and words, none of Ostler's business."""
+        """Bystanders: the same program and arguments, not started by Ostler."""
         for words in (["quick", "tree"], ["numbers"], ["web"]):
             facts = self.facts.parent / "elsewhere" / words[0]
             for folder in ("locks", "written"):
@@ -144,7 +144,7 @@ class World:
             self.own.append(child)
             while not (facts / "lives").exists():
                 time.sleep(0.005)
-        # Nobody else is below us yet, and what was orphaned has come to us.
+        # No other process is below the campaign yet, and what was orphaned has come to us.
         below = [seen.process for seen in procfs.descendants(os.getpid())]
         self.bystanders = [process for process in below if not any(engine.is_own(process.pid) for engine in self.engines)]
         for engine in self.engines:
@@ -152,10 +152,10 @@ class World:
             facts = self.facts.parent / "elsewhere" / unit
             for folder in ("locks", "written"):
                 (facts / folder).mkdir(parents=True)
-            engine.make_stranger(unit, facts)
+            engine.make_foreign(unit, facts)
             while not (facts / "lives").exists():
                 time.sleep(0.005)
-            self.bystanders += [seen.process for seen in procfs.everyone().values() if engine.container_of(seen.process.pid) == engine.stranger]
+            self.bystanders += [seen.process for seen in procfs.everyone().values() if engine.container_of(seen.process.pid) == engine.foreign]
 
     def start_forged(self, run: str) -> int:
         with self.home.reaper.lock:

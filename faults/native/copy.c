@@ -1,5 +1,5 @@
 // copy FOLDER NAME [word...]: what the campaign's units and runs execute. It tells of its own life, so that the oracle
-// needs nobody's word for who lived when.
+// needs no report from Ostler.
 //
 // FOLDER/lives       a line for each copy: NAME PID STARTTIME RUN MONOTONIC_NS
 // FOLDER/overlaps    the same, by a copy that found another of its name alive
@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -67,7 +68,8 @@ static void elsewhere(char *self, char **environment) {
 }
 
 // A child in the group, one in a session of its own, a daemon, one without any environment, one with the id of a run that
-// never was, one that is stopped, and, where that can be had, one of another user.
+// never was, one that is stopped, and as root one of another user. An ordinary user can change its user only in a namespace
+// of its own: there, one that did that.
 static void tree(char *self) {
     char *none[] = {NULL}, *forged[] = {"OSTLER_RUN_ID=" FORGED, NULL};
     if (fork() == 0) stay();
@@ -84,6 +86,11 @@ static void tree(char *self) {
     if (fork() == 0) { raise(SIGSTOP); stay(); }
     if (geteuid() == 0 && fork() == 0) {
         if (setgid(65534) || setuid(65534)) _exit(91);
+        stay();
+    }
+    if (geteuid() != 0 && fork() == 0) {
+        // Where that is forbidden it is one more child.
+        (void)!unshare(CLONE_NEWUSER);
         stay();
     }
 }

@@ -12,7 +12,7 @@ fuzz_target!(|text: &str| {
             let app = config.units[0].app.as_ref().expect("a manifest is an app");
             let text = text.strip_prefix('\u{feff}').unwrap_or(text);
             let value: serde_json::Value = serde_json::from_str(text).expect("it is JSON");
-            assert_eq!(app.manifest, value, "it is read as everybody reads it");
+            assert_eq!(app.manifest, value, "it is parsed as any JSON parser does");
             assert_eq!(value["id"], *app.id);
         }
         Err(problems) => {

@@ -12,6 +12,7 @@ import time
 from .ledger import Ledger
 from .oracle import same
 from .person import wait_to_see
+from .recipes import waits
 from .texts import Texts
 from .watch import TICK, Watch, is_of_the_patrol
 from .world import UNIT, Failed, World
@@ -109,7 +110,7 @@ class Histories:
 
     def command(self, chance: random.Random) -> None:
         seconds = chance.randint(3, 20)
-        self.busy(f"BASH:<<sleep {seconds}>>")
+        self.busy(f"BASH:<<{waits(seconds)}>>")
         self.ticks(seconds // 4)
 
     def half_typed(self, chance: random.Random) -> None:

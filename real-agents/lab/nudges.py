@@ -9,6 +9,7 @@ from pathlib import Path
 from .ledger import Entry, Ledger
 from .oracle import same
 from .person import wait_to_see
+from .recipes import waits
 from .texts import Texts
 from .world import Failed, World
 
@@ -105,7 +106,7 @@ def busy(world: World, texts: Texts, count: int, mode: str | None) -> list[str]:
     first(world, ledger)
     pid = world.pid()
     for number in range((count + BATCH - 1) // BATCH):
-        word, directive = (("silent", "SILENT:8"), ("streaming", "STREAM:8"), ("in a command", "BASH:<<sleep 8>>"))[number % 3]
+        word, directive = (("silent", "SILENT:8"), ("streaming", "STREAM:8"), ("in a command", f"BASH:<<{waits(8)}>>"))[number % 3]
         situation = f"{word}, {mode or 'default mode'}"
         work(world, ledger, f"{directive} work {number}")
         time.sleep(texts.random.choice((0, 0.5, 2)))

@@ -42,7 +42,8 @@ def claude(seat: Seat) -> dict[str, str]:
         "projects": {str(seat.folder): {"hasTrustDialogAccepted": True}},
     }))
     allowed = [f"Bash({command}:*)" for command in seat.harmless] if seat.asks else ["Bash"]
-    write(seat.home / ".claude/settings.json", json.dumps({"permissions": {"allow": allowed}}))
+    # In its auto mode a newer version asks the model, not a person, whether a command may run.
+    write(seat.home / ".claude/settings.json", json.dumps({"permissions": {"allow": allowed, "disableAutoMode": "disable"}}))
     return {
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{seat.port}",
         "ANTHROPIC_API_KEY": KEY,
@@ -105,6 +106,11 @@ def qwen(seat: Seat) -> dict[str, str]:
     document = {"security": {"auth": {"selectedType": "openai"}}, "model": {"name": "m1"}, "tools": {"approvalMode": "default"}, "ui": {"enableFollowupSuggestions": False}}
     write(seat.home / ".qwen/settings.json", json.dumps(document))
     return {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": f"http://127.0.0.1:{seat.port}/v1", "OPENAI_MODEL": "m1"}
+
+
+def waits(seconds: int) -> str:
+    """A command that takes so long. Newer Claude Code refuses a `sleep` of some seconds."""
+    return f"timeout {seconds} tail -f /dev/null"
 
 
 def write(path: Path, text: str) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 
 from . import nudges, patrol, watch
 from .histories import Histories
-from .recipes import RECIPES
+from .recipes import RECIPES, waits
 from .texts import Texts
 from .tour import tour
 from .world import World
@@ -62,7 +62,7 @@ def patrol_parts(agent: str) -> dict[str, Part]:
         "patrol/mail-ignored": (patrol.mail_ignored, plain),
         "patrol/silent": (lambda world: patrol.at_work(world, f"SILENT:{patrol.LONG}", patrol.LONG), plain),
         "patrol/streaming": (lambda world: patrol.at_work(world, f"STREAM:{patrol.LONG}", patrol.LONG), plain),
-        "patrol/in-a-command": (lambda world: patrol.at_work(world, f"BASH:<<sleep {patrol.COMMAND}>>", patrol.COMMAND), plain),
+        "patrol/in-a-command": (lambda world: patrol.at_work(world, f"BASH:<<{waits(patrol.COMMAND)}>>", patrol.COMMAND), plain),
         "patrol/stopped": (patrol.stopped, plain),
         "patrol/stopped-at-work": (patrol.stopped_at_work, plain),
         "patrol/killed": (patrol.killed, plain),

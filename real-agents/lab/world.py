@@ -64,7 +64,7 @@ class World:
         self.model = Model(0, folder / "model.log", folder / "bodies" if os.environ.get("LAB_BODIES") else None)
         self.model.start()
         self.oracle = Oracle(folder / "model.log")
-        own = self.recipe.settings(Seat(self.home, self.work, self.model.port, asks, ("sleep", self.reads_mail)))
+        own = self.recipe.settings(Seat(self.home, self.work, self.model.port, asks, ("timeout", self.reads_mail)))
         self.env = {
             "PATH": ":".join([str(self.bin), *programs.path, os.environ["PATH"]]),
             "HOME": str(self.home),
@@ -119,7 +119,7 @@ inherit_env = {inherited}
 
     def view(self) -> dict:
         views = json.loads(self.ostler("ls", "--json"))
-        return next((view for view in views if view["name"] == UNIT), {})
+        return next((view for view in views if view["unit"] == UNIT), {})
 
     def pid(self) -> int | None:
         return self.view().get("pid")

@@ -32,6 +32,9 @@ WRAPPED = (
     re.compile(r"<system-reminder>\nThe user sent the following message:\n(.*?)\n\nPlease address this message and continue", re.S),
 )
 
+# Newer Claude Code marks a pasted text of several lines.
+PASTED = re.compile(r'\s*<pasted_content id="([0-9a-f]+)">\n?(.*?)\n?</pasted_content id="\1">\s*', re.S)
+
 DIRECTIVE = re.compile(r"\b(?:(SILENT|STREAM|LIMIT|FAIL):(\d+)|(BASH|ESCALATE):<<(.*?)>>|(ASK)\b)", re.S)
 
 
@@ -127,4 +130,5 @@ def messages(text: str, role: str) -> list[str]:
         return wrapped
     if not text.strip() or text.lstrip().startswith(OF_THE_AGENT):
         return []
-    return [text]
+    pasted = PASTED.fullmatch(text)
+    return [pasted.group(2) if pasted else text]

@@ -4,10 +4,10 @@ use crate::counted;
 use crate::given::{KILLED, asked, identity, nobody, now, run_id, units};
 use ostler_core::patrol::{acted, decide, escalation, look};
 use ostler_core::unit::Declared;
-use ostler_core::{Action, Event, ExitStatus, World};
+use ostler_core::{Effect, Event, ExitStatus, World};
 use ostler_model::{
-    Actor, HeartbeatSeen, Observation, PatrolPolicy, PendingSeen, SessionSeen, Settings,
-    StepOutcome, TownOrders, TownState, WatchSpec, WatchState,
+    Actor, HeartbeatSeen, Observation, PatrolOrders, PatrolPolicy, PatrolState, PendingSeen,
+    SessionSeen, Settings, StepOutcome, WatchSpec, WatchState,
 };
 
 /// So many others are there meanwhile.
@@ -22,11 +22,13 @@ fn begin(world: &mut World, number: u64, unit: Option<&str>) {
     world.step(Event::Spawned { run, identity: identity(number) }, now(number));
 }
 
-fn end(world: &mut World, number: u64, status: ExitStatus) -> Vec<Action> {
+fn end(world: &mut World, number: u64, status: ExitStatus) -> Vec<Effect> {
     let run = run_id(number);
-    let mut out = world.step(Event::RootExited { run, status, tree: nobody() }, now(number));
-    out.extend(world.step(Event::OutputEnded { run }, now(number)));
-    out
+    let exited = world.step(Event::RootExited { run, status, tree: nobody() }, now(number));
+    let over = world.step(Event::OutputEnded { run }, now(number));
+    let mut effects = exited.effects;
+    effects.extend(over.effects);
+    effects
 }
 
 /// A hundred runs from the wish to the result, one after the other, beside a thousand that live.
@@ -54,7 +56,7 @@ pub fn unit_respawn() {
     let by = Actor::Supervisor;
     let declared =
         Event::UnitsDeclared { declared: declared.collect(), gone: Vec::new(), start: true, by };
-    let names: Vec<String> = launched(world.step(declared, now(0)));
+    let names: Vec<String> = launched(world.step(declared, now(0)).effects);
     assert_eq!(names.len(), UNITS);
     for (number, name) in names.iter().enumerate() {
         begin(&mut world, number as u64, Some(name));
@@ -63,7 +65,7 @@ pub fn unit_respawn() {
         for number in 0..UNITS as u64 {
             let mut next = launched(end(&mut world, number, KILLED));
             if next.is_empty() {
-                next = launched(world.step(Event::UnitsDue, now(number)));
+                next = launched(world.step(Event::UnitsDue, now(number)).effects);
             }
             assert_eq!(next.len(), 1);
             begin(&mut world, UNITS as u64 + number, next.first().map(String::as_str));
@@ -72,11 +74,11 @@ pub fn unit_respawn() {
     assert_eq!(world.live(), UNITS);
 }
 
-fn launched(actions: Vec<Action>) -> Vec<String> {
-    actions
+fn launched(effects: Vec<Effect>) -> Vec<String> {
+    effects
         .into_iter()
-        .filter_map(|action| match action {
-            Action::Launch(name) => Some(name),
+        .filter_map(|effect| match effect {
+            Effect::Launch(name) => Some(name),
             _ => None,
         })
         .collect()
@@ -91,7 +93,7 @@ struct Agent {
 /// One tick over fifty agents: some are well, some late, some gone.
 pub fn patrol() {
     let policy = PatrolPolicy::default();
-    let (town, orders) = (TownState::default(), TownOrders::default());
+    let (town, orders) = (PatrolState::default(), PatrolOrders::default());
     let at_ms = crate::given::WALL_MS;
     let mut agents: Vec<Agent> = (0..AGENTS).map(agent).collect();
     counted(|| {
@@ -129,8 +131,11 @@ fn agent(number: usize) -> Agent {
         busy_until_ms: None,
         declared: None,
         output_age_ms: Some(age_ms),
-        typed_age_ms: None,
+        taken_age_ms: None,
         screen: Some(7),
+        shows: None,
+        is_begun: false,
+        can_interrupt: false,
         cpu_percent: Some(0.0),
         processes: Some(3),
         tail: "> waiting for work\n".repeat(20),

@@ -2,11 +2,11 @@
 
 use crate::counted;
 use crate::given::{BOOT, WALL_MS, asked, identity, instance, nobody, now, run_id};
-use ostler_core::{Action, Event, ExitStatus, World};
+use ostler_core::{Event, ExitStatus, World, Write};
 use ostler_engine::{LogReader, OutputState, Piece};
 use ostler_model::Settings;
 use ostler_ops::wire::FrameKind;
-use ostler_registry::{Batch, Claims, Registry};
+use ostler_registry::{Batch, Claims, Writer};
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -21,26 +21,26 @@ fn batches(world: &mut World, number: u64) -> [Batch; 3] {
     let status = ExitStatus::Code(0);
     let intent = world.step(Event::SpawnAsked(Box::new(asked(number, None))), at);
     let begun = world.step(Event::Spawned { run, identity: identity(number) }, at);
-    let mut ended = world.step(Event::RootExited { run, status, tree: nobody() }, at);
-    ended.extend(world.step(Event::OutputEnded { run }, at));
-    [intent, begun, ended].map(batch)
+    let mut ended = world.step(Event::RootExited { run, status, tree: nobody() }, at).writes;
+    ended.extend(world.step(Event::OutputEnded { run }, at).writes);
+    [intent.writes, begun.writes, ended].map(batch)
 }
 
-fn batch(actions: Vec<Action>) -> Batch {
+fn batch(writes: Vec<Write>) -> Batch {
     let mut batch = Batch::default();
-    for action in actions {
-        match action {
-            Action::Save(record) => batch.save(*record),
-            Action::Note(entry) => batch.entries.push(entry),
-            Action::Count(counter, by) => batch.counts.push((counter, by)),
+    for write in writes {
+        match write {
+            Write::Save(record) => batch.save(*record),
+            Write::Note(entry) => batch.entries.push(entry),
+            Write::Count(counter, by) => batch.counts.push((counter, by)),
             _ => {}
         }
     }
     batch
 }
 
-fn registry(folder: &TempDir) -> Registry {
-    Registry::open(&folder.path().join("registry.db")).expect("a registry")
+fn registry(folder: &TempDir) -> Box<dyn Writer> {
+    ostler_registry::at(folder.path().join("registry.db")).writer().expect("a registry")
 }
 
 /// A hundred runs: the intent, the start and the end of each, every one a commit.

@@ -1,10 +1,10 @@
 //! What the paths begin with.
 
-use ostler_config::{Circumstances, load};
+use ostler_config::{ReadContext, load};
 use ostler_core::{ExitStatus, Identity, NewRun, Now, Survey};
 use ostler_model::{
-    Actor, Backend, Detach, Extinct, Fingerprint, InstanceId, Limits, RunId, RunRecord, RunState,
-    UnitSpec,
+    Actor, Backend, Detach, Extinct, Fingerprint, InstanceId, Limits, Purpose, RunId, RunRecord,
+    RunState, UnitSpec,
 };
 use std::path::Path;
 
@@ -30,6 +30,7 @@ pub fn record(number: u64, unit: Option<&str>) -> RunRecord {
     RunRecord {
         run_id: run_id(number),
         session_id: "default".to_owned(),
+        purpose: Purpose::Program,
         backend_id: Backend::Pipe,
         unit: unit.map(str::to_owned),
         pid: None,
@@ -38,6 +39,7 @@ pub fn record(number: u64, unit: Option<&str>) -> RunRecord {
         process_unique: None,
         process_group_id: None,
         cgroup: None,
+        reaper: None,
         state: RunState::Starting,
         created_at_ms: WALL_MS + number,
         updated_at_ms: WALL_MS + number,
@@ -51,6 +53,7 @@ pub fn record(number: u64, unit: Option<&str>) -> RunRecord {
         scope_key: unit.map(|unit| format!("unit {unit}")),
         command: "/usr/bin/worker --queue mail --threads 4".to_owned(),
         error: None,
+        cancel_reason: None,
         spawn_error_kind: None,
         started_at_ms: None,
         ended_at_ms: None,
@@ -64,6 +67,15 @@ pub fn record(number: u64, unit: Option<&str>) -> RunRecord {
         enforced: None,
         out_of_memory: false,
         memory_kills: 0,
+        escaped: Vec::new(),
+        survivors: Vec::new(),
+        strict: false,
+        parent: None,
+        keep: false,
+        client: None,
+        pool: None,
+        ticket: None,
+        why: None,
     }
 }
 
@@ -87,6 +99,7 @@ pub fn identity(number: u64) -> Identity {
         },
         process_group_id: pid,
         cgroup: Some(format!("/sys/fs/cgroup/ostler/run-{}", run_id(number))),
+        reaper: None,
         enforced: None,
     }
 }
@@ -110,13 +123,13 @@ pub fn file(units: usize) -> String {
     text
 }
 
-pub fn around() -> Circumstances {
+pub fn around() -> ReadContext {
     let environment = [("PATH", "/usr/bin:/bin"), ("HOME", "/home/user"), ("LANG", "C.UTF-8")];
-    Circumstances {
+    ReadContext {
         environment: environment.map(|(name, value)| (name.to_owned(), value.into())).to_vec(),
         umask: 0o22,
         user: 1000,
-        ..Circumstances::default()
+        ..ReadContext::default()
     }
 }
 

@@ -67,7 +67,7 @@ def scale(p: dict) -> str:
         "Supervisor memory, MiB RSS / PSS; slope in KiB per service RSS / PSS:\n\n"
         + table(["peer", *(f"N={n}" for n in sizes), "slope", f"page tables, MiB, N={hi}", "processes", "threads",
                  "fds"], foots),
-        "At rest, CPU in % of one core / context switches a second:\n\n"
+        "When idle, CPU in % of one core / context switches a second:\n\n"
         + table(["peer", *(f"N={n}" for n in sizes)], idles),
         "Status command, ms; and respawn of one among many, default settings, ms:\n\n"
         + table(["peer", f"status N={mid}", f"status N={hi}", "exit status", f"respawn at N={hi}"], stats),
@@ -143,6 +143,6 @@ def render(document: dict) -> str:
         out.append(f"## {entry['title']}\n\n{entry['definition']}\n\n{section(entry['peers'])}")
         if loads:
             out.append(f"_Load of the machine before the trials: {min(loads):.1f}–{max(loads):.1f}._\n")
-        for label, told in entry["errors"].items():
-            out += [f"- Failed: {label}: {' '.join(error.split())[:300]}" for error in told]
+        for label, texts in entry["errors"].items():
+            out += [f"- Failed: {label}: {' '.join(error.split())[:300]}" for error in texts]
     return "\n".join(out)

@@ -61,9 +61,9 @@ class Installer:
         self.update()
         self.run("apt-get", "install", "-y", "-q", "--no-install-recommends", "s6",
                  DEBIAN_FRONTEND="noninteractive")
-        told = subprocess.run(["apt-cache", "depends", "s6"], capture_output=True, text=True).stdout.split()
+        depends = subprocess.run(["apt-cache", "depends", "s6"], capture_output=True, text=True).stdout.split()
         self.unpack("s6", "s6", "execline",
-                    *(w for w in told if w.startswith(("libs6-", "libskarnet", "libexecline"))))
+                    *(w for w in depends if w.startswith(("libs6-", "libskarnet", "libexecline"))))
 
     def pip(self, peer: str, package: str) -> None:
         self.run(sys.executable, "-m", "venv", "--without-pip", str(self.prefix / peer))
@@ -97,7 +97,7 @@ class Installer:
         }
 
 
-def install(prefix: Path, names: list[str], tell: Callable[[str], None]) -> dict[str, str]:
+def install(prefix: Path, names: list[str], report: Callable[[str], None]) -> dict[str, str]:
     """Why each of those cannot be measured that cannot."""
     installer = Installer(prefix)
     ways = installer.ways()
@@ -106,7 +106,7 @@ def install(prefix: Path, names: list[str], tell: Callable[[str], None]) -> dict
         peer = ALL[name]
         why = peer.unavailable(prefix)
         if why and peer.folder() in ways:
-            tell(f"installing {name}")
+            report(f"installing {name}")
             try:
                 ways[peer.folder()]()
                 why = peer.unavailable(prefix)
@@ -114,5 +114,5 @@ def install(prefix: Path, names: list[str], tell: Callable[[str], None]) -> dict
                 why = str(error)
         if why:
             skipped[name] = why
-            tell(f"skipped: {name}: {why}")
+            report(f"skipped: {name}: {why}")
     return skipped

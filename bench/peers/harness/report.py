@@ -83,7 +83,7 @@ def the_lines(document: dict) -> list[Line]:
         Line("respawn", "respawn, default setting", "ms", dig("default_steady_ms")),
         *(Line("scale", f"start-up of {n}", "s", dig(n, "startup_s")) for n in many),
         *(Line("scale", f"memory with {n} (PSS)", "MiB", mib(n)) for n in sizes),
-        *(Line("scale", f"CPU at rest with {n}", "% of a core", dig(n, "idle", "cpu_pct")) for n in sizes),
+        *(Line("scale", f"idle CPU with {n}", "% of a core", dig(n, "idle", "cpu_pct")) for n in sizes),
         *(Line("scale", f"status of {n}", "ms", scaled(dig(n, "status_s"), 1000)) for n in sizes),
         *(Line("scale", f"stop of {n}", "s", dig(n, "stop_s")) for n in many),
         Line("logs", "log, bulk writes", "MB/s", dig("bulk", "mb_s"), more=True),
@@ -153,7 +153,7 @@ def table(document: dict) -> str:
             f"commit {machine['commit']}, {options['rounds']} rounds (one of what takes more than "
             f"{options['repeat_s']:.0f} s), {load}"
             + ("; with --quick: a look, no measurement." if document.get("quick") else ".")]
-    errors = {label for entry in document["metrics"].values() for label, told in entry.get("errors", {}).items() if told}
+    errors = {label for entry in document["metrics"].values() for label, errors_of_it in entry.get("errors", {}).items() if errors_of_it}
     if errors:
         out += ["", "Trials failed: " + ", ".join(sorted(errors)) + " (see details)."]
     for name, why in document.get("skipped", {}).items():
@@ -180,7 +180,7 @@ def drawings(document: dict) -> dict[str, str | None]:
                        f"ms, {less}"),
         "startup": line(lambda n: dig(n, "startup_s"), "Start-up of all services", f"s, {less}"),
         "memory": line(mib, "Memory of the supervisor (PSS of all its processes)", f"MiB, {less}"),
-        "idle": line(lambda n: dig(n, "idle", "cpu_pct"), "CPU of the supervisor at rest", f"% of a core, {less}"),
+        "idle": line(lambda n: dig(n, "idle", "cpu_pct"), "CPU of the idle supervisor", f"% of a core, {less}"),
         "status": line(lambda n: scaled(dig(n, "status_s"), 1000), "Status of all services", f"ms, {less}"),
         "stop": line(lambda n: dig(n, "stop_s"), "Stop of all services", f"s, {less}"),
         "logs": bar("logs", dig("bulk", "mb_s"), "Output of one service into the log, bulk writes", f"MB/s, {more}"),

@@ -6,16 +6,7 @@ use ostler_model::ScreenText;
 
 /// A longer question is cut.
 const QUESTION_MOST: usize = 400;
-const ASKING: [&str; 8] = [
-    "(y/n)",
-    "[y/n]",
-    "(yes/no)",
-    "[yes/no]",
-    "yes or no",
-    "y or n",
-    "esc to cancel",
-    "press enter to continue",
-];
+const ASKING: [&str; 4] = ["yes or no", "y or n", "esc to cancel", "press enter to continue"];
 const WORKING: [&str; 5] = [
     "esc to interrupt",
     "esc interrupt",
@@ -72,27 +63,92 @@ pub fn is_frame_line(line: &str) -> bool {
 /// A list of choices with one selected, or a yes/no question at the bottom.
 pub fn question(screen: &ScreenText) -> Option<Dialogue> {
     let lines: Vec<&str> = bottom(screen).collect();
-    let pointed = lines.iter().position(|line| {
-        let rest = line.strip_prefix(['❯', '>', '›', '→', '▶', '●']);
-        rest.is_some_and(|rest| is_choice(rest.trim_start()))
-    });
-    let is_list =
-        pointed.is_some() && lines.iter().filter(|line| is_choice(unpointed(line))).count() > 1;
+    let list = numbered_list(&screen.lines, lines.len());
+    let is_list = list.len() > 1;
     let is_asked = lines.iter().take(2).any(|line| asking_end(line).is_some());
     if !is_list && let Some(text) = prompt_question(screen) {
         return Some(Dialogue { kind: DialogKind::Question, text, choices: Vec::new() });
     }
     if !is_list && !is_asked {
-        return None;
+        return plain_question(screen);
     }
-    // The lines come from below: the question is above the first choice.
-    let first = lines.iter().rposition(|line| is_choice(unpointed(line))).filter(|_| is_list);
-    let text: Vec<String> = match first {
-        Some(first) => lines[first + 1..].iter().take(4).rev().map(|l| (*l).to_owned()).collect(),
+    let text: Vec<String> = match list.first().filter(|_| is_list) {
+        // The question is above the first choice.
+        Some(first) => {
+            let above = screen.lines[..*first].iter().rev().map(|line| unframed(line));
+            let mut above: Vec<String> =
+                above.filter(|line| !line.is_empty()).take(4).map(str::to_owned).collect();
+            above.reverse();
+            above
+        }
         None => lines.iter().take(2).rev().map(|line| up_to_mark(line).to_owned()).collect(),
     };
-    let choices = if is_list { choices(&screen.lines) } else { Vec::new() };
+    let choice = |row: &usize| unpointed(unframed(&screen.lines[*row])).trim().to_owned();
+    let choices = if is_list { list.iter().map(choice).collect() } else { Vec::new() };
     Some(Dialogue { kind: DialogKind::Question, text: joined(&text), choices })
+}
+
+/// The rows of the choices with numbers of which one has a pointer, among the lowest filled lines. Another list above it
+/// is not part of it: its numbers do not lead to those of the choices.
+fn numbered_list(lines: &[String], most: usize) -> Vec<usize> {
+    /// A choice may have further lines.
+    const APART: usize = 5;
+    let number = |row: &usize| -> Option<u32> {
+        let line = unpointed(unframed(&lines[*row]));
+        is_choice(line).then(|| line.split(['.', ')']).next()?.parse().ok())?
+    };
+    let is_pointed = |row: &usize| {
+        let rest = unframed(&lines[*row]).strip_prefix(POINTERS);
+        rest.is_some_and(|rest| is_choice(rest.trim_start()))
+    };
+    let filled = (0..lines.len()).rev().filter(|row| !unframed(&lines[*row]).is_empty());
+    let Some(at) = filled.take(most).find(is_pointed) else { return Vec::new() };
+    let mut rows = vec![at];
+    let (mut row, mut wanted) = (at, number(&at).and_then(|number| number.checked_sub(1)));
+    while let Some(found) =
+        (row.saturating_sub(APART)..row).rev().find(|row| wanted.is_some() && number(row) == wanted)
+    {
+        rows.insert(0, found);
+        (row, wanted) = (found, wanted.and_then(|number| number.checked_sub(1)));
+    }
+    let (mut row, mut wanted) = (at, number(&at).and_then(|number| number.checked_add(1)));
+    while let Some(found) =
+        (row + 1..lines.len()).take(APART).find(|row| wanted.is_some() && number(row) == wanted)
+    {
+        rows.push(found);
+        (row, wanted) = (found, wanted.and_then(|number| number.checked_add(1)));
+    }
+    rows
+}
+
+/// A question above choices without numbers, one of them with a pointer, at the bottom of the screen.
+fn plain_question(screen: &ScreenText) -> Option<Dialogue> {
+    const POINTING: [char; 4] = ['❯', '›', '→', '▶'];
+    const BELOW_MOST: usize = 2;
+    const ABOVE_MOST: usize = 4;
+    let lines = &screen.lines;
+    let is_pointed = |line: &String| {
+        let words = pointed(line).filter(|_| unframed(line).starts_with(POINTING));
+        words.is_some_and(|words| !is_choice(words))
+    };
+    let list = plain_list(lines, lines.iter().rposition(is_pointed)?);
+    let is_filled = |line: &&String| !unframed(line).is_empty();
+    let below = lines[list.end..].iter().filter(is_filled).count();
+    let row = usize::from(screen.cursor.row);
+    // The dialog of an exited program stays below the lines of the program that goes on.
+    let is_left_over = screen.cursor.is_visible && row < list.start;
+    let is_elsewhere = is_left_over || (has_prompt(screen) && !list.contains(&row));
+    let above: Vec<&String> =
+        lines[..list.start].iter().rev().skip_while(|line| !is_filled(line)).collect();
+    let is_asked = above.first().is_some_and(|line| unframed(line).ends_with('?'));
+    if list.len() < 2 || below > BELOW_MOST || is_elsewhere || !is_asked {
+        return None;
+    }
+    let asked = above.into_iter().take_while(is_filled).take(ABOVE_MOST).cloned();
+    let mut asked: Vec<String> = asked.collect();
+    asked.reverse();
+    let choices = lines[list].iter().map(|line| unpointed(unframed(line)).trim().to_owned());
+    Some(Dialogue { kind: DialogKind::Question, text: joined(&asked), choices: choices.collect() })
 }
 
 /// Where the last marker of a question ends in a line. A marker of words stands alone: `any or none` is none.
@@ -108,7 +164,22 @@ fn asking_end(line: &str) -> Option<usize> {
             !is_word || !is_inside
         })
     });
-    ends.map(|(_, end)| end).max()
+    ends.map(|(_, end)| end).chain(answers_end(&lower)).max()
+}
+
+/// Where the answers in brackets end, such as `[y/n]`, `(yes/no/[fingerprint])` or `[y,n,q,a,d,?]`.
+fn answers_end(lower: &str) -> Option<usize> {
+    const MOST: usize = 60;
+    let closing = |open: char| if open == '(' { ')' } else { ']' };
+    let group = |(at, open): (usize, &str)| {
+        let inside = &lower[at + 1..];
+        let length = inside.find(closing(open.chars().next()?)).filter(|length| *length <= MOST)?;
+        let is_one_of = |words: [&str; 2]| {
+            inside[..length].split(['/', ',']).any(|answer| words.contains(&answer))
+        };
+        (is_one_of(["y", "yes"]) && is_one_of(["n", "no"])).then_some(at + 1 + length + 1)
+    };
+    lower.match_indices(['(', '[']).filter_map(group).max()
 }
 
 /// Cuts the text after the marker: a half-typed answer does not make it another question.
@@ -138,6 +209,9 @@ fn prompt_question(screen: &ScreenText) -> Option<String> {
 /// cursor is at a prompt below.
 pub fn open_question(screen: &ScreenText) -> Option<Dialogue> {
     let question = question(screen)?;
+    if plain_question(screen).as_ref() == Some(&question) {
+        return Some(question);
+    }
     let row = usize::from(screen.cursor.row);
     let at_cursor = screen.lines.get(row).map_or("", |line| unframed(line));
     let is_at_prompt = has_prompt(screen) && !is_choice(unpointed(at_cursor));
@@ -191,6 +265,12 @@ pub fn pointed(line: &str) -> Option<&str> {
 /// Choices without numbers: the line with the pointer, and the lines around it that begin in the same column.
 pub(crate) fn plain_choices(lines: &[String]) -> Vec<String> {
     let Some(at) = lines.iter().position(|line| pointed(line).is_some()) else { return Vec::new() };
+    let shown = &lines[plain_list(lines, at)];
+    shown.iter().map(|line| unpointed(unframed(line)).trim().to_owned()).collect()
+}
+
+/// The lines around the one with the pointer that begin in the same column.
+fn plain_list(lines: &[String], at: usize) -> std::ops::Range<usize> {
     let column = |line: &str| {
         let is_before = |c: &char| c.is_whitespace() || is_frame(*c) || POINTERS.contains(c);
         line.chars().take_while(is_before).count()
@@ -198,8 +278,7 @@ pub(crate) fn plain_choices(lines: &[String]) -> Vec<String> {
     let is_one = |line: &&String| !unframed(line).is_empty() && column(line) == column(&lines[at]);
     let above = lines[..at].iter().rev().take_while(is_one).count();
     let below = lines[at..].iter().take_while(is_one).count();
-    let shown = &lines[at - above..at + below];
-    shown.iter().map(|line| unpointed(unframed(line)).trim().to_owned()).collect()
+    at - above..at + below
 }
 
 pub(crate) fn joined(lines: &[String]) -> String {
@@ -263,16 +342,25 @@ fn mark_in(chars: &[char]) -> Option<usize> {
     }
 }
 
-/// True if the line with the cursor is inside a drawn frame, or directly below one side of it.
+/// True if the line with the cursor is inside a drawn frame, or directly below its upper side. A program that hides its
+/// cursor leaves it anywhere: there the cell must be one that the program draws as a cursor.
 pub fn is_framed(screen: &ScreenText) -> bool {
     const LEAST: usize = 3;
-    let row = usize::from(screen.cursor.row);
+    const LOWER_CORNERS: [char; 8] = ['╰', '╯', '└', '┘', '╚', '╝', '┗', '┛'];
+    let (row, column) = (usize::from(screen.cursor.row), screen.cursor.column);
+    let is_drawn_there =
+        screen.inverse.iter().any(|at| usize::from(at.row) == row && at.column == column);
+    if !screen.cursor.is_visible && !is_drawn_there {
+        return false;
+    }
     let is_side = |c: char| ('\u{2500}'..='\u{259f}').contains(&c);
     let before = screen.lines.get(row).map(|line| cells(line, usize::from(screen.cursor.column)));
     let above = row.checked_sub(1).and_then(|row| screen.lines.get(row));
     let is_drawn = |line: &String| {
         let drawn = line.trim();
-        drawn.chars().count() >= LEAST && drawn.chars().all(is_side)
+        drawn.chars().count() >= LEAST
+            && drawn.chars().all(is_side)
+            && !drawn.contains(LOWER_CORNERS)
     };
     before.is_some_and(|before| before.contains(is_side)) || above.is_some_and(is_drawn)
 }
@@ -429,11 +517,25 @@ mod tests {
     }
 
     #[test]
+    fn another_list_above_the_choices_is_none_of_them() {
+        let text = "Tips:\n1. Create a file\n2. Ask\n\n│ Do you trust this folder? │\n│ ● 1. Yes │\n│      with its parent │\n│   2. No │\n";
+        let asked = question(&screen(text, 8, 0)).expect(text);
+        assert_eq!(asked.choices, ["1. Yes", "2. No"]);
+        assert!(asked.text.ends_with("Do you trust this folder?"), "{}", asked.text);
+        let text = "Which?\n  1. a\n❯ 2. b\n  3. c\n";
+        assert_eq!(question(&screen(text, 3, 0)).expect(text).choices.len(), 3);
+    }
+
+    #[test]
     fn a_question_is_open_until_the_program_goes_on() {
         let choices = "Which one?\n❯ 1. Yes\n  2. No\n";
-        for (text, row, column) in
-            [(choices, 1, 0), ("Overwrite? [Y/n] ", 0, 17), ("x\nProceed (yes/no)? ", 1, 18)]
-        {
+        for (text, row, column) in [
+            (choices, 1, 0),
+            ("Overwrite? [Y/n] ", 0, 17),
+            ("x\nProceed (yes/no)? ", 1, 18),
+            ("key\nAre you sure (yes/no/[fingerprint])? ", 1, 38),
+            ("Stage this hunk [y,n,q,a,d,e,?]? ", 0, 33),
+        ] {
             assert!(open_question(&screen(text, row, column)).is_some(), "{text}");
         }
         let behind = format!("{choices}$ ");
@@ -465,7 +567,9 @@ mod tests {
             let open = open_question(&shown).expect(text);
             assert!(open.text.contains(asked) && !open.text.contains("half"), "{}", open.text);
         }
-        for text in ["take any or none\n> ", "why? because\n$ ", "? ", "[Y/n] y\n> "] {
+        for text in
+            [">>> f(y, n)\n>>> ", "take any or none\n> ", "why? because\n$ ", "? ", "[Y/n] y\n> "]
+        {
             let row = text.matches('\n').count() as u16;
             let column = text.rsplit('\n').next().map_or(0, |line| line.chars().count()) as u16;
             assert_eq!(open_question(&screen(text, row, column)), None, "{text}");
@@ -481,14 +585,50 @@ mod tests {
         }
     }
 
+    /// Ink hides the cursor and leaves it below the box: a text typed there goes into a line that cannot be seen.
     #[test]
-    fn a_half_typed_answer_is_no_other_question() {
+    fn a_hidden_cursor_is_in_no_frame_unless_it_is_drawn() {
+        let box_above = "╭──────╮\n│ > x  │\n╰──────╯\n";
+        assert!(!is_framed(&screen(box_above, 3, 0)), "below the lower side");
+        let mut shown = screen("──────\n\n──────", 1, 0);
+        assert!(is_framed(&shown));
+        shown.cursor.is_visible = false;
+        assert!(!is_framed(&shown));
+        shown.inverse = vec![ostler_model::ScreenSpot { row: 1, column: 0 }];
+        assert!(is_framed(&shown));
+    }
+
+    #[test]
+    fn choices_without_numbers_below_a_question_are_a_question() {
+        let menu = "> you said hello\n\nAllow this tool?\n❯ Yes\n  No\n\n↑/↓ to select";
+        let mut shown = screen(menu, 7, 0);
+        shown.cursor.is_visible = false;
+        let asked = open_question(&shown).expect(menu);
+        assert_eq!(
+            (asked.text.as_str(), asked.choices),
+            ("Allow this tool?", vec!["Yes".to_owned(), "No".to_owned()])
+        );
+        assert!(open_question(&screen(menu, 3, 2)).is_some(), "the cursor is in the list");
+        for text in [
+            "Allow this tool?\n❯ Yes\n  No\n$ ",
+            "What is new?\n❯ tell me\n",
+            "The list\n❯ Yes\n  No\n",
+            "Is it?\n❯ Yes\n  No\n\n● It is.\n\n● Done.\n\n✻ Worked\n> ",
+        ] {
+            let row = text.matches('\n').count() as u16;
+            let column = text.rsplit('\n').next().map_or(0, |line| line.chars().count()) as u16;
+            assert_eq!(open_question(&screen(text, row, column)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_half_typed_answer_is_the_same_question() {
         let asked = |text: &str| question(&screen(text, 0, 0)).map(|question| question.text);
         assert_eq!(asked("Overwrite? [Y/n] y"), asked("Overwrite? [Y/n] "));
     }
 
     #[test]
-    fn one_that_shows_how_to_interrupt_it_works() {
+    fn an_agent_that_shows_how_to_interrupt_it_is_working() {
         let text = "✻ Thinking… (12s · esc to interrupt)\n\n> ";
         assert_eq!(obstacle(&screen(text, 2, 2)), Some(Obstacle::Works));
     }

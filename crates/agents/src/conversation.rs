@@ -1,6 +1,7 @@
 //! Where an agent records its own conversation. A message found there was read by the agent, which its screen cannot
 //! prove.
 
+use crate::Pattern;
 use ostler_model::AgentState;
 use serde::Deserialize;
 use serde_json::Value;
@@ -54,6 +55,9 @@ pub enum Messages {
         /// `*` stands for any part of a name, `{session}` for the session's id.
         files: String,
         rules: Vec<MessageRule>,
+        /// What the agent writes around a text that was pasted. It is no part of the message.
+        #[serde(default)]
+        around: Vec<Pattern>,
         /// How many characters at the end of the file's stem are the session's id.
         #[serde(default)]
         session_tail: Option<usize>,
@@ -72,7 +76,7 @@ pub struct MessageRule {
 
 /// The agent's process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct AgentProcess {
     pub pid: i32,
     pub env: BTreeMap<String, String>,
     pub started: Option<u64>,
@@ -93,7 +97,7 @@ pub struct Recorded {
 }
 
 impl Conversation {
-    pub fn folder(&self, place: &Place) -> Option<PathBuf> {
+    pub fn folder(&self, place: &AgentProcess) -> Option<PathBuf> {
         let named = self.root.env.as_ref().and_then(|name| place.env.get(name));
         match named.filter(|value| !value.is_empty()) {
             Some(value) => {
@@ -104,13 +108,13 @@ impl Conversation {
         }
     }
 
-    pub fn process_file(&self, place: &Place) -> Option<PathBuf> {
+    pub fn process_file(&self, place: &AgentProcess) -> Option<PathBuf> {
         let path = self.process.as_ref()?.path.replace("{pid}", &place.pid.to_string());
         Some(self.folder(place)?.join(path))
     }
 
     /// Empty if the file belongs to an older process with the same pid.
-    pub fn recorded(&self, text: &str, place: &Place) -> Recorded {
+    pub fn recorded(&self, text: &str, place: &AgentProcess) -> Recorded {
         let Some(about) = &self.process else { return Recorded::default() };
         let Ok(value) = serde_json::from_str::<Value>(text) else { return Recorded::default() };
         let word = |pointer: &str| value.pointer(pointer).and_then(plain);
@@ -158,10 +162,11 @@ impl MessageRule {
 }
 
 /// The messages in lines of JSON. An incomplete line is skipped; it is complete when the file is read again.
-pub fn messages_in(text: &str, rules: &[MessageRule]) -> Vec<String> {
+pub fn messages_in(text: &str, rules: &[MessageRule], around: &[Pattern]) -> Vec<String> {
     let of = |line: &str| {
         let value: Value = serde_json::from_str(line).ok()?;
-        rules.iter().find_map(|rule| rule.text_of(&value))
+        let message = rules.iter().find_map(|rule| rule.text_of(&value))?;
+        Some(around.iter().fold(message, |message, pattern| pattern.remove_from(&message)))
     };
     text.lines().filter_map(of).collect()
 }

@@ -20,7 +20,7 @@ mod profiles;
 pub mod text;
 
 pub use conversation::{
-    Conversation, Message, MessageRule, Messages, Place, Recorded, messages_in,
+    AgentProcess, Conversation, Message, MessageRule, Messages, Recorded, messages_in,
 };
 pub use error::ProfileError;
 pub use input::{Holds, InputBox};

@@ -46,3 +46,5 @@ impl PartialEq for Pattern {
         self.as_str() == other.as_str()
     }
 }
+
+impl Eq for Pattern {}

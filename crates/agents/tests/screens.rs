@@ -55,6 +55,17 @@ fn an_agent_that_works_is_working() {
     expect("opencode", AgentState::Working, &opencode);
 }
 
+/// T5: the tips above it are a numbered list too.
+#[test]
+fn geminis_question_about_a_folder_has_its_own_choices() {
+    let judged = judge("gemini", "trust-prompt");
+    assert_eq!(judged.state, AgentState::Waiting);
+    let asked = judged.dialogue.expect("a question");
+    assert!(asked.text.starts_with("Do you trust the files"), "{}", asked.text);
+    assert_eq!(asked.choices.len(), 3, "{:?}", asked.choices);
+    assert!(asked.choices[0].starts_with("1. Trust folder"), "{:?}", asked.choices);
+}
+
 /// T5
 #[test]
 fn a_question_waits_for_a_person() {
@@ -84,7 +95,7 @@ fn a_limit_is_a_state_with_its_end() {
 
 /// T5
 #[test]
-fn what_is_no_prompt_is_not_called_one() {
+fn only_a_prompt_is_reported_as_a_prompt() {
     for (agent, state) in [("claude", "starting-1"), ("opencode", "starting")] {
         let judged = judge(agent, state);
         assert_eq!((text(&judged), judged.state), (None, AgentState::Unknown), "{agent} {state}");

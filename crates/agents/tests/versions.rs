@@ -8,7 +8,7 @@ use ostler_model::AgentState;
 
 /// T5: the words of a message, of a person or of Ostler itself, are not the agent's state.
 #[test]
-fn words_in_the_conversation_are_no_state() {
+fn words_in_the_conversation_do_not_change_the_state() {
     let rule = "─".repeat(120);
     let long = "the docs say:";
     for said in [
@@ -31,6 +31,27 @@ fn words_in_the_conversation_are_no_state() {
         let judged = judge_lines("opencode", &text, 7, 5);
         assert_eq!(judged.state, AgentState::Idle, "{judged:?}");
     }
+}
+
+/// T5: claude 2.1.328 marks a text of several lines that was pasted. It is the same message, and more than it is not.
+#[test]
+fn what_an_agent_writes_around_a_pasted_text_is_no_part_of_it() {
+    let claude = profile("claude");
+    let Some(ostler_agents::Messages::Jsonl { rules, around, .. }) =
+        claude.conversation.as_ref().map(|conversation| &conversation.messages)
+    else {
+        panic!("claude writes lines of JSON");
+    };
+    let message = |text: &str| {
+        let line =
+            serde_json::json!({"type": "user", "message": {"role": "user", "content": text}});
+        ostler_agents::messages_in(&line.to_string(), rules, around)
+    };
+    let pasted = "\n\n<pasted_content id=\"7f7a\">\none\ntwo\n</pasted_content id=\"7f7a\">";
+    assert_eq!(message(pasted), ["one\ntwo"]);
+    let mixed = format!("half a line{pasted}");
+    assert!(message(&mixed)[0].starts_with("half a line"));
+    assert_eq!(message("one\ntwo"), ["one\ntwo"]);
 }
 
 /// T5: a login that is missing, and a limit, are still seen where the agent shows them.
@@ -80,7 +101,7 @@ fn a_limit_with_a_date_has_its_end() {
 
 /// T4: a question is shown with its text and its choices.
 #[test]
-fn what_is_asked_is_shown() {
+fn the_text_of_the_question_is_shown() {
     for state in ["ask", "ask-2.1.327"] {
         let asked = judge("claude", state).dialogue.expect(state);
         assert_eq!(asked.text, "☐ Colour / Which colour do you want?");

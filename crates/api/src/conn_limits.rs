@@ -31,7 +31,7 @@ pub(crate) const LARGE: usize = 64 << 10;
 const QUEUED_MOST: usize = 16 << 20;
 /// A peer that reads nothing for this time is disconnected.
 const TAKES_NOTHING_MOST: Duration = Duration::from_secs(20);
-/// A peer that needs longer for a large answer may be disconnected if another answer needs the room.
+/// A peer that needs longer for a large answer may be disconnected if another answer needs the space.
 const SLOW_MS: u64 = 1_000;
 /// Longer requests are read into a budget for all long requests, in parts of 1 MiB.
 pub(crate) const LINE_SHORT: usize = 64 << 10;
@@ -57,14 +57,14 @@ struct Inner {
     next: u64,
     /// Connections to the control socket.
     connections: usize,
-    seats: BTreeMap<u64, Rc<ConnSlot>>,
+    slots: BTreeMap<u64, Rc<ConnSlot>>,
     processes: HashMap<i32, Rc<Process>>,
 }
 
 /// The shared state of all connections of one process.
 pub(crate) struct Process {
     /// The number of its connections to all sockets, and to the control socket.
-    seats: Cell<usize>,
+    slots: Cell<usize>,
     connections: Cell<usize>,
     pub(crate) quick: Arc<Semaphore>,
     pub(crate) waiting: Arc<Semaphore>,
@@ -94,7 +94,7 @@ pub(crate) struct ConnSlot {
 pub(crate) struct ConnPermit {
     callers: Rc<Callers>,
     number: u64,
-    pub(crate) pane_slot: Rc<ConnSlot>,
+    pub(crate) slot: Rc<ConnSlot>,
 }
 
 /// A request that is being answered.
@@ -137,21 +137,21 @@ impl Callers {
         {
             return Err(format!("{all} connections are open, the maximum; try again later"));
         }
-        Ok(self.sit(pid, Face::Control))
+        Ok(self.add(pid, Face::Control))
     }
 
     /// Reserves a slot that another limit has already counted.
-    pub(crate) fn sit(self: &Rc<Self>, pid: i32, face: Face) -> ConnPermit {
+    pub(crate) fn add(self: &Rc<Self>, pid: i32, face: Face) -> ConnPermit {
         let mut inner = self.inner.borrow_mut();
         inner.next += 1;
         let number = inner.next;
         let process = Rc::clone(inner.processes.entry(pid).or_insert_with(Process::new));
-        process.seats.set(process.seats.get() + 1);
+        process.slots.set(process.slots.get() + 1);
         if face == Face::Control {
             process.connections.set(process.connections.get() + 1);
             inner.connections += 1;
         }
-        let pane_slot = Rc::new(ConnSlot {
+        let slot = Rc::new(ConnSlot {
             face,
             pid,
             process,
@@ -162,23 +162,23 @@ impl Callers {
             is_leaving: Cell::new(false),
             leave: Notify::new(),
         });
-        inner.seats.insert(number, Rc::clone(&pane_slot));
-        ConnPermit { callers: Rc::clone(self), number, pane_slot }
+        inner.slots.insert(number, Rc::clone(&slot));
+        ConnPermit { callers: Rc::clone(self), number, slot }
     }
 
     /// Returns false if every connection has a pending request.
     fn make_room(&self, pid: Option<i32>) -> bool {
         let mut inner = self.inner.borrow_mut();
-        let is_quiet = |pane_slot: &ConnSlot| {
-            pane_slot.face == Face::Control
-                && pane_slot.busy.get() == 0
-                && pid.is_none_or(|pid| pane_slot.pid == pid)
+        let is_quiet = |slot: &ConnSlot| {
+            slot.face == Face::Control
+                && slot.busy.get() == 0
+                && pid.is_none_or(|pid| slot.pid == pid)
         };
-        let quiet = inner.seats.iter().filter(|(_, pane_slot)| is_quiet(pane_slot));
-        let longest = quiet.min_by_key(|(_, pane_slot)| pane_slot.quiet_since_ms.get());
+        let quiet = inner.slots.iter().filter(|(_, slot)| is_quiet(slot));
+        let longest = quiet.min_by_key(|(_, slot)| slot.quiet_since_ms.get());
         let Some(number) = longest.map(|(number, _)| *number) else { return false };
-        if let Some(pane_slot) = inner.leave(number) {
-            pane_slot.ask_to_leave();
+        if let Some(slot) = inner.leave(number) {
+            slot.ask_to_leave();
         }
         true
     }
@@ -189,37 +189,33 @@ impl Callers {
     }
 
     /// Reserves room for a large answer. If there is none, the slowest peer with a large answer is disconnected.
-    pub(crate) async fn queue(&self, pane_slot: &Rc<ConnSlot>, length: usize) -> Queued {
+    pub(crate) async fn queue(&self, slot: &Rc<ConnSlot>, length: usize) -> Queued {
         const LOOK_EVERY: Duration = Duration::from_millis(50);
         while self.queued() > 0 && self.queued() + length > QUEUED_MOST {
             if !self.cut_off_slowest() {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         }
-        pane_slot.queued.set(length);
-        pane_slot.queued_since_ms.set(ostler_os::mono_ms());
-        Queued(Rc::clone(pane_slot))
+        slot.queued.set(length);
+        slot.queued_since_ms.set(ostler_os::mono_ms());
+        Queued(Rc::clone(slot))
     }
 
     fn queued(&self) -> usize {
-        self.inner.borrow().seats.values().map(|pane_slot| pane_slot.queued.get()).sum()
+        self.inner.borrow().slots.values().map(|slot| slot.queued.get()).sum()
     }
 
     fn cut_off_slowest(&self) -> bool {
         let now_ms = ostler_os::mono_ms();
         let inner = self.inner.borrow();
-        let is_slow = |pane_slot: &&Rc<ConnSlot>| {
-            pane_slot.queued.get() > 0
-                && now_ms.saturating_sub(pane_slot.queued_since_ms.get()) >= SLOW_MS
+        let is_slow = |slot: &&Rc<ConnSlot>| {
+            slot.queued.get() > 0 && now_ms.saturating_sub(slot.queued_since_ms.get()) >= SLOW_MS
         };
-        let slowest = inner
-            .seats
-            .values()
-            .filter(is_slow)
-            .min_by_key(|pane_slot| pane_slot.queued_since_ms.get());
-        let Some(pane_slot) = slowest else { return false };
-        pane_slot.queued.set(0);
-        pane_slot.ask_to_leave();
+        let slowest =
+            inner.slots.values().filter(is_slow).min_by_key(|slot| slot.queued_since_ms.get());
+        let Some(slot) = slowest else { return false };
+        slot.queued.set(0);
+        slot.ask_to_leave();
         true
     }
 
@@ -232,24 +228,24 @@ impl Callers {
 impl Inner {
     /// `None` if the slot was already released.
     fn leave(&mut self, number: u64) -> Option<Rc<ConnSlot>> {
-        let pane_slot = self.seats.remove(&number)?;
-        let process = &pane_slot.process;
-        process.seats.set(process.seats.get() - 1);
-        if pane_slot.face == Face::Control {
+        let slot = self.slots.remove(&number)?;
+        let process = &slot.process;
+        process.slots.set(process.slots.get() - 1);
+        if slot.face == Face::Control {
             process.connections.set(process.connections.get() - 1);
             self.connections -= 1;
         }
-        if process.seats.get() == 0 {
-            self.processes.remove(&pane_slot.pid);
+        if process.slots.get() == 0 {
+            self.processes.remove(&slot.pid);
         }
-        Some(pane_slot)
+        Some(slot)
     }
 }
 
 impl Process {
     fn new() -> Rc<Self> {
         Rc::new(Self {
-            seats: Cell::new(0),
+            slots: Cell::new(0),
             connections: Cell::new(0),
             quick: Arc::new(Semaphore::new(QUICK_MOST)),
             waiting: Arc::new(Semaphore::new(WAITING_MOST)),
@@ -332,17 +328,17 @@ impl Drop for ConnPermit {
 /// The writing half. It writes one answer at a time.
 pub(crate) struct Line {
     half: Mutex<OwnedWriteHalf>,
-    pub(crate) pane_slot: Rc<ConnSlot>,
+    pub(crate) slot: Rc<ConnSlot>,
 }
 
 impl Line {
-    pub(crate) fn new(half: OwnedWriteHalf, pane_slot: Rc<ConnSlot>) -> Rc<Self> {
-        Rc::new(Self { half: Mutex::new(half), pane_slot })
+    pub(crate) fn new(half: OwnedWriteHalf, slot: Rc<ConnSlot>) -> Rc<Self> {
+        Rc::new(Self { half: Mutex::new(half), slot })
     }
 
     /// Sends an answer. The peer must read it within the time limit.
     pub(crate) async fn send(&self, bytes: &[u8]) -> io::Result<()> {
-        self.pane_slot.write(&mut *self.half.lock().await, bytes).await
+        self.slot.write(&mut *self.half.lock().await, bytes).await
     }
 
     /// Sends a piece of output. There is no time limit, because a viewer may pause.
@@ -362,13 +358,13 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_opens_many_leaves_room_for_others() {
+    fn one_process_cannot_use_up_all_connections() {
         let callers = Rc::new(Callers::default());
         let greedy: Vec<_> = (0..100)
             .filter_map(|_| {
-                let place = callers.enter(1, descriptor()).ok()?;
-                let busy = place.pane_slot.busy();
-                Some((place, busy))
+                let permit = callers.enter(1, descriptor()).ok()?;
+                let busy = permit.slot.busy();
+                Some((permit, busy))
             })
             .collect();
         assert_eq!(greedy.len(), OF_PROCESS_MOST);
@@ -376,15 +372,15 @@ mod tests {
     }
 
     #[test]
-    fn where_all_places_are_taken_the_longest_quiet_one_makes_room() {
+    fn when_full_the_connection_idle_for_longest_is_closed() {
         let callers = Rc::new(Callers::default());
         let pids = 0..(ALL_MOST as i32);
         let held: Vec<_> =
             pids.map(|pid| callers.enter(pid, descriptor()).expect("a slot")).collect();
-        let busy: Vec<_> = held.iter().skip(1).map(|place| place.pane_slot.busy()).collect();
+        let busy: Vec<_> = held.iter().skip(1).map(|permit| permit.slot.busy()).collect();
         let newcomer = callers.enter(-1, descriptor()).expect("accepted");
-        assert!(held[0].pane_slot.is_leaving.get(), "the only idle connection");
-        let _busy = newcomer.pane_slot.busy();
+        assert!(held[0].slot.is_leaving.get(), "the only idle connection");
+        let _busy = newcomer.slot.busy();
         assert!(callers.enter(-2, descriptor()).is_err(), "all connections have pending requests");
         drop(busy);
         assert!(callers.enter(-2, descriptor()).is_ok());
@@ -393,15 +389,15 @@ mod tests {
     }
 
     #[test]
-    fn large_answers_that_nobody_reads_make_room() {
+    fn a_peer_that_does_not_read_its_large_answer_is_disconnected() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         runtime.expect("a runtime").block_on(async {
             let callers = Rc::new(Callers::default());
-            let lazy = callers.sit(1, Face::Control);
-            let _held = callers.queue(&lazy.pane_slot, QUEUED_MOST).await;
-            let other = callers.sit(2, Face::Control);
-            let _queued = callers.queue(&other.pane_slot, QUEUED_MOST).await;
-            assert!(lazy.pane_slot.is_leaving.get() && !other.pane_slot.is_leaving.get());
+            let lazy = callers.add(1, Face::Control);
+            let _held = callers.queue(&lazy.slot, QUEUED_MOST).await;
+            let other = callers.add(2, Face::Control);
+            let _queued = callers.queue(&other.slot, QUEUED_MOST).await;
+            assert!(lazy.slot.is_leaving.get() && !other.slot.is_leaving.get());
         });
     }
 }

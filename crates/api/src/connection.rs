@@ -3,11 +3,11 @@
 //! not read.
 
 use crate::conn_limits::{ConnPermit, LARGE, LINE_PART, LINE_SHORT, Line};
-use crate::find::error;
-use crate::handlers::{cost_of, dispatch, follow};
+use crate::find::{bad_params, error};
+use crate::handlers::{Follower, Given, cost_of, dispatch, follow};
 use crate::server::Shared;
 use crate::{view, write_stream};
-use ostler_model::Actor;
+use ostler_model::{Actor, Entry};
 use ostler_ops::wire::{ErrorCode, MAX_LINE, Request, WireError, response_line};
 use ostler_ops::{Cost, Operation, journal, runs};
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub(crate) type Writing = Rc<Line>;
 pub(crate) struct Admitted {
     stream: UnixStream,
     by: Actor,
-    place: ConnPermit,
+    permit: ConnPermit,
 }
 
 /// Checks the peer before a task is started, so that a refused connection costs little.
@@ -47,8 +47,8 @@ pub(crate) fn admit(stream: UnixStream, shared: &Shared) -> Option<Admitted> {
         return None;
     }
     match shared.callers.enter(peer.pid, &stream) {
-        Ok(place) => {
-            Some(Admitted { stream, by: Actor::Caller { uid: peer.uid, pid: peer.pid }, place })
+        Ok(permit) => {
+            Some(Admitted { stream, by: Actor::Caller { uid: peer.uid, pid: peer.pid }, permit })
         }
         Err(description) => {
             refuse(&stream, error(ErrorCode::Busy, description));
@@ -57,21 +57,21 @@ pub(crate) fn admit(stream: UnixStream, shared: &Shared) -> Option<Admitted> {
     }
 }
 
-pub(crate) async fn serve(Admitted { stream, by, place }: Admitted, shared: Rc<Shared>) {
+pub(crate) async fn serve(Admitted { stream, by, permit }: Admitted, shared: Rc<Shared>) {
     let (read, write) = stream.into_split();
-    let pane_slot = Rc::clone(&place.pane_slot);
+    let slot = Rc::clone(&permit.slot);
     let connection = Connection {
         by,
         reading: BufReader::with_capacity(4 << 10, read),
-        writing: Line::new(write, Rc::clone(&pane_slot)),
+        writing: Line::new(write, Rc::clone(&slot)),
         tasks: JoinSet::new(),
         shared,
     };
     tokio::select! {
         () = connection.talk() => {}
-        () = pane_slot.asked_to_leave() => {}
+        () = slot.asked_to_leave() => {}
     }
-    drop(place);
+    drop(permit);
 }
 
 /// Sends a refusal. The socket's buffer is still empty, so this does not block.
@@ -110,7 +110,7 @@ impl Connection {
                 break;
             }
             while self.tasks.try_join_next().is_some() {}
-            let pause = self.writing.pane_slot.process.count_request();
+            let pause = self.writing.slot.process.count_request();
             if !pause.is_zero() {
                 tokio::time::sleep(pause).await;
             }
@@ -138,13 +138,13 @@ impl Connection {
         match &*request.method {
             runs::View::NAME => {
                 let Some(call) = self.read::<runs::View>(request).await else { return Then::Go };
-                let _busy = self.writing.pane_slot.busy();
+                let _busy = self.writing.slot.busy();
                 view::serve(request.id, call, &self.shared, &mut self.reading, &self.writing).await;
                 Then::Go
             }
             runs::Write::NAME => {
                 let Some(call) = self.read::<runs::Write>(request).await else { return Then::Go };
-                let _busy = self.writing.pane_slot.busy();
+                let _busy = self.writing.slot.busy();
                 let (id, run) = (request.id, call.run);
                 let written =
                     write_stream::serve(id, &run, &self.shared, &mut self.reading, &self.writing)
@@ -155,8 +155,13 @@ impl Connection {
                 let Some(call) = self.read::<journal::Follow>(request).await else {
                     return Then::Go;
                 };
-                let _busy = self.writing.pane_slot.busy();
-                follow(request.id, call, &self.shared, &mut self.reading, &self.writing).await;
+                let _busy = self.writing.slot.busy();
+                let follower = SocketFollower {
+                    id: request.id,
+                    reading: &mut self.reading,
+                    writing: &self.writing,
+                };
+                follow(call, &self.shared, follower).await;
                 Then::Close
             }
             _ => {
@@ -171,8 +176,7 @@ impl Connection {
         match request.read() {
             Ok(operation) => Some(operation),
             Err(bad) => {
-                let description = format!("invalid request: {}: {bad}", O::NAME);
-                let refusal = error(ErrorCode::InvalidRequest, description);
+                let refusal = bad_params(O::NAME, &bad);
                 let _ = respond::<()>(&self.writing, request.id, &Err(refusal)).await;
                 None
             }
@@ -181,23 +185,44 @@ impl Connection {
 
     /// Runs the request concurrently with the caller's other requests.
     async fn carry_out(&mut self, request: &Request<'_>, long: LargeRequest) {
-        let pane_slot = &self.writing.pane_slot;
-        let process = Rc::clone(&pane_slot.process);
+        let slot = &self.writing.slot;
+        let process = Rc::clone(&slot.process);
         let cost = cost_of(&request.method);
         let made = dispatch(request, self.by.clone(), Rc::clone(&self.shared));
-        let room = match cost {
+        let budget = match cost {
             Cost::Quick | Cost::Large => &process.quick,
             Cost::Waiting => &process.waiting,
         };
-        // The connection is not read until there is room.
-        let room = Arc::clone(room).acquire_owned().await;
-        let busy = pane_slot.busy();
+        // The connection is not read until the budget has a permit.
+        let permit = Arc::clone(budget).acquire_owned().await;
+        let busy = slot.busy();
         let (shared, writing) = (Rc::clone(&self.shared), Rc::clone(&self.writing));
         self.tasks.spawn_local(async move {
-            let _held = (room, busy, long);
+            let _held = (permit, busy, long);
             let _on_its_way = shared.answering();
             respond_when_made(made, cost, &shared, &writing).await;
         });
+    }
+}
+
+/// A caller that follows the journal on its connection.
+struct SocketFollower<'a> {
+    id: u64,
+    reading: &'a mut Reading,
+    writing: &'a Writing,
+}
+
+impl Follower for SocketFollower<'_> {
+    async fn give(&mut self, entries: Result<Vec<Entry>, WireError>) -> Given {
+        match respond(self.writing, self.id, &entries).await {
+            Ok(()) => Given::Go,
+            Err(_) => Given::Gone,
+        }
+    }
+
+    /// It sends nothing more, so whatever arrives is the end.
+    async fn gone(&mut self) {
+        let _ = self.reading.read(&mut [0]).await;
     }
 }
 
@@ -220,7 +245,7 @@ async fn respond_when_made(
     shared: &Shared,
     writing: &Writing,
 ) {
-    let process = &writing.pane_slot.process;
+    let process = &writing.slot.process;
     let large = match cost {
         Cost::Large => process.large.acquire().await.ok(),
         Cost::Quick | Cost::Waiting => None,
@@ -233,7 +258,7 @@ async fn respond_when_made(
         made.await
     };
     let _queued = match line.len() > LARGE {
-        true => Some(shared.callers.queue(&writing.pane_slot, line.len()).await),
+        true => Some(shared.callers.queue(&writing.slot, line.len()).await),
         false => None,
     };
     let _ = writing.send(&line).await;
@@ -255,7 +280,7 @@ async fn read_line(
         return Ok(is_whole.then(LargeRequest::default));
     }
     // From here on, the request uses the shared budget.
-    let held = Arc::clone(&writing.pane_slot.process.long).acquire_owned().await;
+    let held = Arc::clone(&writing.slot.process.long).acquire_owned().await;
     let mut long = LargeRequest(held.into_iter().collect());
     let rest = async {
         while line.len() <= MAX_LINE {

@@ -2,15 +2,22 @@
 
 use crate::server::Shared;
 use ostler_model::{RunId, RunRecord, RunState};
+use ostler_ops::BadParam;
 use ostler_ops::wire::{ErrorCode, WireError};
-use ostler_registry::{Reader, RegistryError};
+use ostler_registry::{ID_PART_LEAST, RegistryError};
 
 pub(crate) fn error(code: ErrorCode, message: impl Into<String>) -> WireError {
-    WireError { code, message: message.into() }
+    WireError::new(code, message)
 }
 
 pub(crate) fn registry_error(error: RegistryError) -> WireError {
-    WireError { code: ErrorCode::RegistryFailed, message: error.description() }
+    WireError::new(ErrorCode::RegistryFailed, error.description())
+}
+
+/// The parameters are wrong.
+pub(crate) fn bad_params(operation: &str, bad: &BadParam) -> WireError {
+    let message = format!("invalid request: {operation}: {bad}");
+    WireError { field: bad.field.clone(), ..error(ErrorCode::InvalidRequest, message) }
 }
 
 /// The dispatcher has ended, so its state is unknown. This must not look like an empty answer.
@@ -57,8 +64,8 @@ pub(crate) fn find(shared: &Shared, text: &str) -> Result<RunRecord, WireError> 
 fn short(text: &str) -> String {
     let digits = text.chars().filter(char::is_ascii_hexdigit).count();
     let is_part = text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
-    match is_part && digits < Reader::PART_LEAST {
-        true => format!("; part of an id needs at least {} characters", Reader::PART_LEAST),
+    match is_part && digits < ID_PART_LEAST {
+        true => format!("; part of an id needs at least {} characters", ID_PART_LEAST),
         false => String::new(),
     }
 }

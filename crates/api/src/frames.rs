@@ -127,7 +127,7 @@ mod tests {
 
     /// However the bytes are split, the input is the same, and the next frame follows.
     #[test]
-    fn input_is_taken_as_it_comes() {
+    fn frames_are_read_however_the_input_is_cut() {
         let mut sent = FrameKind::Input.header(10).to_vec();
         sent.extend(b"0123456789");
         sent.extend(FrameKind::Input.header(0));

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_is_kept_a_point_each_ten_seconds() {
+    fn an_hour_of_history_has_a_point_every_ten_seconds() {
         let run = RunId::new(1, [1; 10]);
         let mut history = History::default();
         for second in 0..8_000 {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_cares_for_ever() {
+    fn history_is_kept_only_while_usage_is_read() {
         let mut history = History::default();
         history.usage_was_read(1_000);
         assert!(

@@ -18,6 +18,6 @@ mod view;
 mod viewers;
 mod write_stream;
 
-pub use apps::{Gateway, Topic};
+pub use apps::{Gateway, Outcome, Topic};
 pub use metrics::exposition;
 pub use server::{ServeError, Server};

@@ -4,14 +4,16 @@
 use crate::background::beside;
 use crate::server::Shared;
 use ostler_model::{InstanceId, Mail, stable_hash};
-use ostler_registry::Reader;
+use ostler_registry::Registry;
+use ostler_sys::{Durability, write_atomic_by};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// At most a tenth of the time is spent on writing files.
@@ -30,12 +32,12 @@ pub(crate) async fn keep(shared: Rc<Shared>) {
         if names.is_empty() {
             names = shared.engine.mail_news().next().await;
         }
-        let (registry, folder) = (shared.home.registry().to_owned(), shared.home.mail_folder());
+        let (registry, folder) = (Arc::clone(shared.home.registry()), shared.home.mail_folder());
         let begun_ms = ostler_os::mono_ms();
         let written = beside(move || {
             names
                 .into_iter()
-                .filter(|name| write(&registry, instance, &folder, name).is_err())
+                .filter(|name| write(&*registry, instance, &folder, name).is_err())
                 .collect()
         });
         names = written.await.unwrap_or_default();
@@ -48,9 +50,14 @@ pub(crate) async fn keep(shared: Rc<Shared>) {
 }
 
 /// Replaces the file atomically. An empty mailbox has no file.
-fn write(registry: &Path, instance: InstanceId, folder: &Path, name: &str) -> io::Result<()> {
+fn write(
+    registry: &dyn Registry,
+    instance: InstanceId,
+    folder: &Path,
+    name: &str,
+) -> io::Result<()> {
     let path = folder.join(file_name(name));
-    let reader = Reader::open(registry).map_err(io::Error::other)?;
+    let reader = registry.reader().map_err(io::Error::other)?;
     let page = |after: Option<&str>| {
         reader.mail_of(instance, name, false, after).map_err(io::Error::other)
     };
@@ -62,15 +69,8 @@ fn write(registry: &Path, instance: InstanceId, folder: &Path, name: &str) -> io
         };
     }
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let part = part_of(&path);
-    let written = (|| {
-        let options = fs::OpenOptions::new()
-            .create(true)
-            .truncate(true)
-            .write(true)
-            .mode(0o600)
-            .open(&part)?;
-        let mut file = BufWriter::new(options);
+    write_atomic_by(&path, 0o600, Durability::Cached, |file| {
+        let mut file = BufWriter::new(file);
         while let Some(last) = mails.last().map(|mail: &Mail| mail.id.clone()) {
             for mail in &mails {
                 serde_json::to_writer(&mut file, mail)?;
@@ -78,17 +78,8 @@ fn write(registry: &Path, instance: InstanceId, folder: &Path, name: &str) -> io
             }
             mails = page(Some(&last))?;
         }
-        file.flush()?;
-        fs::rename(&part, &path)
-    })();
-    if written.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    written
-}
-
-fn part_of(path: &Path) -> PathBuf {
-    path.with_extension("new")
+        file.flush()
+    })
 }
 
 /// Percent-encodes special characters. A name that is too long for a file ends in a hash.

@@ -4,7 +4,7 @@
 
 use crate::find::find;
 use crate::server::Shared;
-use ostler_model::{Actor, Entry, RunId, RunRecord, RunSpec, What};
+use ostler_model::{Actor, Entry, RunId, RunRecord, What};
 use ostler_ops::journal::Follow;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -73,7 +73,7 @@ impl OutputBeats {
     }
 
     fn is_meant(&self, record: &RunRecord) -> bool {
-        if record.session_id == RunSpec::CHECK_SESSION {
+        if record.purpose.is_transient() {
             return false;
         }
         self.run.is_none_or(|run| record.run_id == run)

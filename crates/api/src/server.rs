@@ -31,7 +31,7 @@ pub enum ServeError {
 /// The shared state of all connections.
 pub(crate) struct Shared {
     pub(crate) engine: Handle,
-    pub(crate) reader: Mutex<Reader>,
+    pub(crate) reader: Mutex<Box<dyn Reader>>,
     pub(crate) home: Home,
     pub(crate) callers: Rc<Callers>,
     pub(crate) viewers: Viewers,
@@ -71,10 +71,10 @@ impl Shared {
     /// Reads from the registry. Queries are short, and the lock is never held over an await.
     pub(crate) fn read<T>(
         &self,
-        question: impl FnOnce(&Reader) -> Result<T, RegistryError>,
+        question: impl FnOnce(&dyn Reader) -> Result<T, RegistryError>,
     ) -> Result<T, RegistryError> {
-        question(&self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
-            .map_err(|error| error.at(self.home.registry()))
+        question(&**self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+            .map_err(|error| error.at(self.home.registry().place()))
     }
 }
 
@@ -92,12 +92,12 @@ const PARTING_WORDS: Duration = Duration::from_millis(50);
 impl Server {
     pub fn open(
         engine: Handle,
-        door: Listening,
-        app_door: Option<Listening>,
+        listening: Listening,
+        app_listening: Option<Listening>,
         home: Home,
         version: &'static str,
     ) -> Result<Self, ServeError> {
-        let reader = Mutex::new(Reader::open(home.registry())?);
+        let reader = Mutex::new(home.registry().reader()?);
         let (close, closed) = oneshot::channel();
         let (calls, inbox) = mpsc::unbounded_channel();
         let gateway = Gateway { calls, topics: broadcast::channel(TOPICS_MOST).0 };
@@ -129,10 +129,10 @@ impl Server {
                 local.spawn_local(crate::mail_files::keep(Rc::clone(&shared)));
                 local.spawn_local(answer_calls(inbox, Rc::clone(&shared)));
                 local.spawn_local(watch_apps(Rc::clone(&shared)));
-                if let Some(app_door) = app_door {
-                    local.spawn_local(accept_apps(app_door, Rc::clone(&shared)));
+                if let Some(app_listening) = app_listening {
+                    local.spawn_local(accept_apps(app_listening, Rc::clone(&shared)));
                 }
-                local.block_on(&runtime, serve(door, shared, closed));
+                local.block_on(&runtime, serve(listening, shared, closed));
             })
             .map_err(ServeError::Thread)?;
         Ok(Self { gateway, close: Some(close), thread: Some(thread) })
@@ -163,8 +163,12 @@ impl Server {
     }
 }
 
-async fn serve(mut door: Listening, shared: Rc<Shared>, mut closed: oneshot::Receiver<Duration>) {
-    let Ok(mut listener) = tokio::net::UnixListener::from_std(door.first) else { return };
+async fn serve(
+    mut listening: Listening,
+    shared: Rc<Shared>,
+    mut closed: oneshot::Receiver<Duration>,
+) {
+    let Ok(mut listener) = tokio::net::UnixListener::from_std(listening.first) else { return };
     let mut connections = JoinSet::new();
     let mut liveness = shared.engine.liveness();
     let most = loop {
@@ -178,7 +182,7 @@ async fn serve(mut door: Listening, shared: Rc<Shared>, mut closed: oneshot::Rec
                 // No descriptor is free; wait until a connection closes. Only this connection is delayed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
-            Some(next) = door.next.recv() => {
+            Some(next) = listening.next.recv() => {
                 let waiting = take_next(&mut listener, next).await;
                 for admitted in
                     waiting.into_iter().filter_map(|stream| connection::admit(stream, &shared))
@@ -219,8 +223,8 @@ const WAITING_MOST: usize = 4_096;
 /// The number of changes that are buffered for a slow subscriber.
 const TOPICS_MOST: usize = 256;
 
-async fn accept_apps(mut door: Listening, shared: Rc<Shared>) {
-    let Ok(mut listener) = tokio::net::UnixListener::from_std(door.first) else { return };
+async fn accept_apps(mut listening: Listening, shared: Rc<Shared>) {
+    let Ok(mut listener) = tokio::net::UnixListener::from_std(listening.first) else { return };
     let app_limits = Rc::new(AppConnLimits::default());
     let mut connections = JoinSet::new();
     loop {
@@ -232,7 +236,7 @@ async fn accept_apps(mut door: Listening, shared: Rc<Shared>) {
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
-            Some(next) = door.next.recv() => {
+            Some(next) = listening.next.recv() => {
                 for stream in take_next(&mut listener, next).await {
                     let (app_limits, shared) = (Rc::clone(&app_limits), Rc::clone(&shared));
                     connections.spawn_local(apps::serve(stream, app_limits, shared));
@@ -250,7 +254,10 @@ async fn answer_calls(mut inbox: mpsc::UnboundedReceiver<GatewayCall>, shared: R
         tokio::task::spawn_local(async move {
             match call {
                 GatewayCall::Operate { method, params, by, reply } => {
-                    let _ = reply.send(apps::operate(&method, params, by, &shared).await);
+                    apps::carry_out(&method, &params, by, reply, &shared).await;
+                }
+                GatewayCall::Follow { params, items } => {
+                    apps::follow_for(&params, items, &shared).await;
                 }
                 GatewayCall::Metrics { reply } => {
                     let _ = reply.send(whole_exposition(&shared).await);

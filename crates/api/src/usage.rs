@@ -66,7 +66,8 @@ pub(crate) async fn look(call: Look, shared: &Shared) -> Option<Vec<UnitLook>> {
 }
 
 /// Marks agents that the patrol found hung: it woke them, and they did not react. A new process after a restart is not
-/// hung until the patrol finds so. An agent that asks a question or accepts input is not hung.
+/// hung until the patrol finds so. An agent that asks a question or accepts input is not hung, and one that only takes
+/// no text may be well.
 fn note_hung(views: &mut [UnitView], shared: &Shared) {
     let memory = shared.read(|reader| reader.patrol(shared.engine.instance()));
     let states = memory.map(|memory| memory.states).unwrap_or_default();
@@ -80,13 +81,13 @@ fn note_hung(views: &mut [UnitView], shared: &Shared) {
 }
 
 fn hung_since_ms(state: &WatchState) -> Option<u64> {
-    use TroubleKind::{Blocked, Foreign, Hung, Unseen};
+    use TroubleKind::{Foreign, Hung, Unseen};
     let rung = state.rung.as_ref()?;
     let is_hung = match rung.step {
         Step::Interrupt => true,
         Step::Escalate => {
             let what = state.condition.as_ref().map(|trouble| trouble.what);
-            matches!(what, Some(Hung | Foreign | Unseen | Blocked))
+            matches!(what, Some(Hung | Foreign | Unseen))
         }
         Step::Nothing | Step::Start | Step::Nudge | Step::Wake | Step::Restart => false,
     };
@@ -122,9 +123,9 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
             .filter(|(_, run, _)| looked.last.get(run).is_none_or(is_due))
             .map(|(view, run, root)| {
                 let held = boundaries.get(&run).cloned().unwrap_or_default();
-                let RunHandles { boundary, pane_slot, reaper } = held;
+                let RunHandles { boundary, pane_note, reaper } = held;
                 let started_ms = view.started_at_ms.unwrap_or(now_ms);
-                (run, started_ms, TreeSubject { root, boundary, reaper, pane_slot })
+                (run, started_ms, TreeSubject { root, boundary, reaper, pane_note })
             })
             .collect()
     };
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_is_since_the_last_look_or_since_the_start() {
+    fn cpu_share_is_since_the_last_sample_or_since_the_start() {
         let first = usage(seen(500), None, 10_000, 20_000);
         assert_eq!((first.cpu_percent, first.over_ms), (5.0, 10_000));
         let second = usage(seen(1_500), Some(&first), 10_000, 21_000);

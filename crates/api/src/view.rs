@@ -25,7 +25,7 @@ pub(crate) async fn serve(
     writing: &Writing,
 ) {
     let _on_its_way = shared.answering();
-    let (record, attached) = match open(&call, shared).await {
+    let (record, attached) = match open(&call.run, shared).await {
         Ok(opened) => opened,
         Err(refusal) => {
             let _ = respond::<()>(writing, id, &Err(refusal)).await;
@@ -87,8 +87,8 @@ pub(crate) async fn serve(
 }
 
 /// The live streams of a run, or the log of an ended one.
-async fn open(call: &View, shared: &Shared) -> Result<(RunRecord, Attached), WireError> {
-    let record = find(shared, &call.run)?;
+pub(crate) async fn open(run: &str, shared: &Shared) -> Result<(RunRecord, Attached), WireError> {
+    let record = find(shared, run)?;
     if let Some(attached) = shared.engine.attach(record.run_id).await {
         return Ok((record, attached));
     }
@@ -265,8 +265,8 @@ async fn send(writing: &Writing, kind: FrameKind, payload: &[u8]) -> std::io::Re
 
 /// The image of a large terminal is large: a process gets one at a time, and must read it.
 async fn send_picture(writing: &Writing, shared: &Shared, picture: &[u8]) -> std::io::Result<()> {
-    let _large = writing.pane_slot.process.large.acquire().await;
-    let _queued = shared.callers.queue(&writing.pane_slot, picture.len()).await;
+    let _large = writing.slot.process.large.acquire().await;
+    let _queued = shared.callers.queue(&writing.slot, picture.len()).await;
     for piece in picture.chunks(FrameKind::MAX_PAYLOAD) {
         let mut frame = FrameKind::Stdout.header(piece.len()).to_vec();
         frame.extend_from_slice(piece);

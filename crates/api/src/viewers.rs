@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_belongs_to_whoever_came_or_typed_last() {
+    fn the_terminal_has_the_size_of_the_viewer_that_attached_or_typed_last() {
         let viewers = Viewers::default();
         let run = RunId::new(1, [0; 10]);
         let first = viewers.join(run, size(80));

@@ -216,7 +216,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn no_word_means_two_things() {
+    fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
     }
 }

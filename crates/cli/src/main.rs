@@ -19,6 +19,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    ostler_os::hear_of_children();
     if let Some(code) = small() {
         return ExitCode::from(code);
     }
@@ -48,7 +49,10 @@ fn main() -> ExitCode {
 fn small() -> Option<u8> {
     let mut words = std::env::args_os().skip(1);
     match words.next()?.to_str()? {
-        "guardian" => words.next().map(|home| ostler_guardian::guard(home.as_ref())),
+        "guardian" => words.next().map(|home| {
+            ostler_os::outlive_limits();
+            ostler_guardian::guard(home.as_ref())
+        }),
         "reaper" => words.next().map(|_| ostler_os::reap_run()),
         "pane-exec" => words.next().map(|place| ostler_tmux::take(&place) as u8),
         "init" if words.next()? == "--" => Some(verbs::init(&words.collect::<Vec<OsString>>()).0),

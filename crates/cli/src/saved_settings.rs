@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_read_again_and_what_is_not_said_stays() {
+    fn saved_settings_are_read_again_and_missing_ones_keep_their_value() {
         let home = tempfile::tempdir().expect("a folder");
         let said = SupervisorSettings {
             http: Some(Some(([127, 0, 0, 1], 7420).into())),

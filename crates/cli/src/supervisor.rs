@@ -121,14 +121,14 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
         Err(error @ EngineError::Owned { .. }) => return Err(Failure::failed(error)),
         Err(error) => return Err(refused(&error)),
     };
-    let door = supervisor.open_door().map_err(|error| {
+    let socket = supervisor.open_control_socket().map_err(|error| {
         refused_because(format!(
             "cannot listen on the control socket {}: {error}",
             home.socket().display()
         ))
     })?;
     // Without the app socket only apps are affected, so the supervisor continues.
-    let app_door = supervisor.open_app_door().inspect_err(|error| {
+    let app_socket = supervisor.open_app_socket().inspect_err(|error| {
         print_why(&format!(
             "the app socket {} cannot be opened: {error}",
             home.app_socket().display()
@@ -136,8 +136,8 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
     });
     let server = Server::open(
         supervisor.handle(),
-        door,
-        app_door.ok(),
+        socket,
+        app_socket.ok(),
         home.clone(),
         env!("CARGO_PKG_VERSION"),
     )
@@ -157,6 +157,6 @@ fn guardian_info() -> GuardianInfo {
             .filter(|_| is_watched)
             .and_then(|us| us.parse::<u64>().ok())
             .map(|us| us / 1_000),
-        went_back: text(ostler_guardian::WENT_BACK_VARIABLE),
+        rollback_reason: text(ostler_guardian::ROLLBACK_VARIABLE),
     }
 }

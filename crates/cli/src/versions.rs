@@ -43,7 +43,7 @@ mod tests {
     use super::warning;
 
     #[test]
-    fn a_daemon_of_another_version_is_told_with_what_to_do() {
+    fn a_daemon_of_another_version_gets_a_warning_with_the_remedy() {
         assert_eq!(warning("0.2.0", "0.2.0"), None);
         let older = warning("0.10.0", "0.9.1").expect("a warning");
         assert!(older.contains("ostler upgrade"), "{older}");

@@ -39,7 +39,7 @@ fn the_schema_that_is_printed_is_the_published_one() {
 
 /// X1: a mistake in a file is printed with its line, its column and a hint; exit 2.
 #[test]
-fn a_broken_file_is_told() {
+fn a_broken_file_is_reported() {
     let output = ostler(&["check", "crates/config/tests/broken/01-unknown-key.toml"]);
     let description = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{description}");
@@ -54,7 +54,7 @@ fn a_broken_file_is_told() {
 }
 
 #[test]
-fn what_is_no_text_is_told() {
+fn a_file_that_is_not_text_is_reported() {
     let output = ostler(&["check", "crates/config/tests/broken/53-not-utf-8.toml"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains(":2:16: "), "{}", text(&output.stderr));
@@ -65,7 +65,7 @@ fn what_is_no_text_is_told() {
 
 /// The file goes to standard output, the notes to standard error.
 #[test]
-fn what_others_wrote_is_printed_as_ostler_toml() {
+fn files_of_other_supervisors_are_printed_as_ostler_toml() {
     let output = ostler(&["import", "crates/config/tests/import/supervisord.conf"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).contains("[units.worker_02]"));

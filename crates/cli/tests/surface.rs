@@ -36,7 +36,7 @@ fn every_verb_explains_itself() {
 
 /// X1: the error for a bad argument names it and a valid form; exit 2.
 #[test]
-fn bad_arguments_are_told() {
+fn bad_arguments_are_reported() {
     for (arguments, expected) in [
         (&["run", "--timeout", "banana", "--", "true"][..], "\"banana\" is not a duration"),
         (&["run", "--timeout", "10", "--", "true"], "30s"),
@@ -70,7 +70,7 @@ fn bad_arguments_are_told() {
 
 /// X1: the error names a home that cannot be used; `run` has its own exit code for it.
 #[test]
-fn a_home_that_cannot_be_made_is_told() {
+fn a_home_that_cannot_be_created_is_reported() {
     if std::fs::create_dir_all("/proc/ostler").is_ok() {
         return;
     }

@@ -375,7 +375,7 @@ fn launch(place: &HomePaths) -> Result<String, ClientError> {
     let mut options = OpenOptions::new();
     options.create(true).append(true).mode(0o600);
     // A FIFO in its place is an error, not a wait for its reader.
-    let log_file = options.custom_flags(ostler_os::NO_WAITING).open(log).map_err(failed(log))?;
+    let log_file = options.custom_flags(ostler_os::NONBLOCK).open(log).map_err(failed(log))?;
     let arguments = [OsStr::new("guardian"), home.as_os_str()];
     let started = ostler_os::start_background(program, &arguments, &place.environment, log_file)
         .map_err(failed(program))?;
@@ -409,7 +409,7 @@ mod tests {
     ) -> Result<Vec<Sample>, ClientError> {
         let home = tempfile::tempdir().expect("a folder");
         let socket = home.path().join("ostler.sock");
-        let door = UnixListener::bind(&socket).expect("a socket");
+        let listener = UnixListener::bind(&socket).expect("a socket");
         let place = HomePaths {
             home: home.path().to_owned(),
             sockets: vec![socket],
@@ -425,7 +425,7 @@ mod tests {
         let owner = ostler_os::take_lock(&home.path().join("lock")).expect("a lock");
         std::thread::spawn(move || {
             for lines in callers {
-                let (stream, _) = door.accept().expect("a connection");
+                let (stream, _) = listener.accept().expect("a connection");
                 let mut asked = BufReader::new(stream.try_clone().expect("a stream")).lines();
                 for line in *lines {
                     // A successor gets the greeting before the request.
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_travels_with_the_greeting() {
+    fn the_first_request_is_sent_with_the_greeting() {
         assert!(description(&[&[PONG, NOTHING]]).is_ok());
         assert_eq!(MET.get(), 1, "its version is passed on");
     }

@@ -170,7 +170,7 @@ fn is_port(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn ports() {
+    fn ports_are_parsed() {
         for good in ["80", "8080:80", "127.0.0.1:8080:80", "53:53/udp", "[::1]:8080:80"] {
             assert!(super::is_port(good), "{good}");
         }

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_comments_quotes_and_what_is_neither() {
+    fn an_env_file_has_lines_comments_and_quotes() {
         let read = variables("# x\n\nA=1\r\nexport B = \"two words\"\nC='='\nD=\n");
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(

@@ -10,13 +10,13 @@ const MOST: usize = 100;
 pub(crate) struct Findings<'a> {
     pub file: &'a Path,
     pub text: &'a str,
-    found: Vec<Found>,
+    found: Vec<Finding>,
     /// Warnings: no errors, but probably mistakes.
-    warned: Vec<Found>,
+    warned: Vec<Finding>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
+struct Finding {
     span: Range<usize>,
     message: String,
     hint: String,
@@ -28,7 +28,7 @@ impl<'a> Findings<'a> {
     }
 
     pub fn add(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
-        self.found.push(Found { span, message: message.into(), hint: hint.into() });
+        self.found.push(Finding { span, message: message.into(), hint: hint.into() });
     }
 
     /// Adds a warning; the value is used as it is.
@@ -39,7 +39,7 @@ impl<'a> Findings<'a> {
         hint: impl Into<String>,
     ) {
         if self.warned.len() < MOST {
-            self.warned.push(Found { span, message: message.into(), hint: hint.into() });
+            self.warned.push(Finding { span, message: message.into(), hint: hint.into() });
         }
     }
 
@@ -47,7 +47,7 @@ impl<'a> Findings<'a> {
         self.warned.iter().map(|found| self.problem(found.clone())).collect()
     }
 
-    fn problem(&self, found: Found) -> Problem {
+    fn problem(&self, found: Finding) -> Problem {
         Problem {
             file: self.file.to_owned(),
             place: Some(place(self.text, found.span)),

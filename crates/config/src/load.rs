@@ -164,7 +164,7 @@ pub fn load(file: &Path, text: &str, around: &ReadContext) -> Result<Config, Vec
 
 fn supervisor(table: &SupervisorTable) -> SupervisorSettings {
     SupervisorSettings {
-        http: table.http.map(|door| door.0),
+        http: table.http.map(|http| http.0),
         lease_ms: table.lease.map(|lease| lease.0),
         adopt: table.adopt.map(|adopt| match adopt {
             AdoptWord::Adopt => AdoptPolicy::Adopt,

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wave_needs_only_those_before_it() {
+    fn a_start_wave_depends_only_on_earlier_waves() {
         let found = waves(&needs(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[]), ("d", &[])]));
         assert_eq!(
             found,
@@ -78,14 +78,14 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_shown_without_who_only_leads_to_it() {
+    fn a_dependency_cycle_is_printed_without_units_that_only_lead_to_it() {
         let found = waves(&needs(&[("a", &["b"]), ("b", &["c"]), ("c", &["b"])]));
         assert_eq!(found, Err(vec!["b".into(), "c".into(), "b".into()]));
         assert_eq!(waves(&needs(&[("a", &["a"])])), Err(vec!["a".into(), "a".into()]));
     }
 
     #[test]
-    fn a_long_chain_is_no_trouble() {
+    fn a_long_dependency_chain_is_handled() {
         let chain = (0..10_000)
             .map(|i| {
                 (format!("{i:05}"), if i == 0 { vec![] } else { vec![format!("{:05}", i - 1)] })

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_of_the_document() {
+    fn the_defaults_are_those_of_openclawos() {
         let manifest =
             parsed(r#"{"container":"x:1","about":3,"health":{"liveness":{"script":"l.sh"}}}"#);
         let manifest = manifest.expect("valid");

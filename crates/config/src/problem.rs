@@ -41,9 +41,9 @@ impl Position {
             .take(before.chars().count() + self.column - 1 - first)
             .map(|c| if c == '\t' { '\t' } else { ' ' })
             .collect();
-        let room = (part.len() + 1).saturating_sub(self.column - 1 - first).max(1);
+        let space = (part.len() + 1).saturating_sub(self.column - 1 - first).max(1);
         let safe: String = part.into_iter().map(safe).collect();
-        (format!("{before}{safe}{after}"), format!("{blank}{}", "^".repeat(self.width.min(room))))
+        (format!("{before}{safe}{after}"), format!("{blank}{}", "^".repeat(self.width.min(space))))
     }
 }
 

@@ -28,14 +28,14 @@ impl Reader<'_> {
             name.unwrap_or_else(|| format!("ostler-{}", spec.name.replace(['.', '/', '@'], "-")));
         let (socket, server) = self.server(table);
         let program = self.around.tmux.as_ref().map(|program| program.display().to_string());
-        let is_ready_when_seated = spec.ready.is_none() && program.is_some();
+        let is_ready_once_started = spec.ready.is_none() && program.is_some();
         if program.is_none() {
             spec.backend = Backend::Pty;
         } else if server == TmuxOwner::Ours {
             spec.depends_on.push(TmuxSpec::SERVER.to_owned());
             spec.depends_on.dedup();
         }
-        if is_ready_when_seated {
+        if is_ready_once_started {
             spec.ready = Some(ReadySpec { check: Check::Notify, timeout_ms: READY_MS });
         }
         spec.tmux = Some(Arc::new(TmuxSpec {
@@ -44,7 +44,7 @@ impl Reader<'_> {
             server,
             size: TerminalSize::default(),
             program,
-            is_ready_when_seated,
+            is_ready_once_started,
         }));
     }
 

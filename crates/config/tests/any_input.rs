@@ -165,7 +165,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
 }
 
 #[test]
-fn no_input_is_too_odd() {
+fn odd_input_is_handled() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let mut seeds: Vec<Vec<u8>> = ["valid", "broken"]
         .iter()
@@ -200,7 +200,7 @@ fn check_json(bytes: &[u8], seed: u64) {
 }
 
 #[test]
-fn no_manifest_is_too_odd() {
+fn odd_manifests_are_handled() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps");
     let mut seeds: Vec<Vec<u8>> = ["broken", "config", "good", "defaults"]
         .iter()
@@ -226,7 +226,7 @@ fn no_manifest_is_too_odd() {
 }
 
 #[test]
-fn extreme_json_is_told() {
+fn extreme_json_is_reported() {
     let many = |one: &str| format!("{{{}}}", vec![one; 100_000].join(","));
     for text in [
         format!("{{\"id\": \"{}\"}}", "a".repeat(1 << 20)),
@@ -254,7 +254,7 @@ fn extreme_json_is_told() {
 }
 
 #[test]
-fn extremes_are_told() {
+fn extreme_values_are_reported() {
     let deep =
         |open: &str, close: &str| format!("x = {}1{}", open.repeat(100_000), close.repeat(100_000));
     for text in [

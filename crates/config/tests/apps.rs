@@ -88,7 +88,7 @@ fn a_manifest_becomes_a_unit() {
 }
 
 #[test]
-fn what_runs_is_known_by_its_kind() {
+fn the_command_follows_from_the_kind_of_the_app() {
     for (manifest, argv) in [
         ("kinds/python.json", vec!["python3", "/kinds/app.py"]),
         ("kinds/itself.json", vec!["/kinds/bin/run"]),
@@ -102,7 +102,7 @@ fn what_runs_is_known_by_its_kind() {
 }
 
 #[test]
-fn a_unit_has_the_last_word() {
+fn a_unit_overrides_its_manifest() {
     let unit = only(
         r#"
         [defaults]
@@ -170,7 +170,7 @@ fn a_unit_has_the_last_word() {
 }
 
 #[test]
-fn config_json_speaks_for_all_apps() {
+fn config_json_applies_to_all_apps() {
     let text = "[units.a]\nmanifest = '../good'\n[units.b]\ncommand = ['b']\n";
     let units =
         of_text("defaults/ostler.toml", text).unwrap_or_else(|description| panic!("{description}"));
@@ -200,7 +200,7 @@ fn config_json_speaks_for_all_apps() {
 
 /// Errors in several manifests and in the file itself are reported together.
 #[test]
-fn every_broken_manifest_is_told() {
+fn every_broken_manifest_is_reported() {
     let description = of_text(
         "ostler.toml",
         "[units.a]\nmanifest = 'broken/03-no-id.json'\ncwd = 'nowhere'\n\
@@ -244,13 +244,13 @@ fn compare(folder: &str, read: impl Fn(&Path) -> Result<(), Vec<Problem>>) -> us
 
 /// X1: each broken manifest next to its expected messages.
 #[test]
-fn broken_manifests_are_told() {
+fn broken_manifests_are_reported() {
     assert!(compare("broken", |path| read(path).map(drop)) >= 20);
 }
 
 /// A11: the same for `config.json`.
 #[test]
-fn broken_config_json_is_told() {
+fn broken_config_json_is_reported() {
     let read = |path: &Path| {
         let text = fs::read_to_string(path).expect("readable");
         check_config_json(path, &text)

@@ -31,7 +31,7 @@ fn named(path: &Path) -> PathBuf {
 }
 
 #[test]
-fn what_others_wrote_is_taken_over() {
+fn files_of_other_supervisors_are_imported() {
     let mut wrong = Vec::new();
     for path in all() {
         let text = fs::read_to_string(&path).expect("readable");
@@ -65,7 +65,7 @@ fn what_others_wrote_is_taken_over() {
 
 /// Truncated, duplicated or with one byte changed: no panic, and the imported file is valid TOML.
 #[test]
-fn no_file_of_others_is_too_odd() {
+fn odd_files_of_other_supervisors_are_handled() {
     for path in all() {
         let whole = fs::read(&path).expect("readable");
         let mut tries: Vec<Vec<u8>> = (0..whole.len()).map(|end| whole[..end].to_vec()).collect();

@@ -50,14 +50,14 @@ fn the_service_is_a_unit_that_containers_depend_on() {
 }
 
 #[test]
-fn nobody_is_served_who_does_not_need_it() {
+fn units_without_containers_get_no_podman_service() {
     assert_eq!(read(ONE, None).units.len(), 2);
     let plain = "[units.agents]\ncommand = [\"x\"]";
     assert_eq!(read(plain, Some("/usr/bin/podman")).units.len(), 1);
 }
 
 #[test]
-fn whoever_has_a_unit_of_that_name_serves_it_himself() {
+fn a_unit_named_podman_replaces_the_podman_service() {
     let text = format!("{ONE}\n[units.podman]\ncommand = [\"podman\", \"system\", \"service\"]");
     let config = read(&text, Some("/usr/bin/podman"));
     assert_eq!(config.units.len(), 3);
@@ -66,7 +66,7 @@ fn whoever_has_a_unit_of_that_name_serves_it_himself() {
 
 /// The list may contain an agent later.
 #[test]
-fn a_list_of_agents_is_reason_enough() {
+fn a_list_of_agents_gets_the_podman_service() {
     let config = read("[agents]", Some("/usr/bin/podman"));
     assert!(config.units.iter().any(|unit| unit.name == "podman"));
     let own = "CONTAINER_HOST=unix:///home/u/.local/state/ostler/podman.sock".to_owned();

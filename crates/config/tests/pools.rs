@@ -30,7 +30,7 @@ fn a_unit_names_a_pool_of_its_own_file_or_of_another() {
 
 /// X1: a default for all units is checked once, at its own position.
 #[test]
-fn a_pool_for_all_units_is_told_once() {
+fn a_pool_for_all_units_is_reported_once() {
     let text = "[defaults]\npool = \"coders\"\n[units.a]\ncommand = [\"a\"]\n[units.b]\ncommand = [\"b\"]\n";
     let wrong = description(text, &[]).expect_err("an unknown pool");
     assert_eq!(wrong.matches("there is no pool").count(), 1, "{wrong}");

@@ -47,7 +47,7 @@ fn compare(path: &Path, said: &str, wrong: &mut Vec<String>) {
 
 /// X1: an error in a file is reported with its line, its column, and a hint.
 #[test]
-fn broken_files_are_told() {
+fn broken_files_are_reported() {
     let paths = files("broken");
     assert!(paths.len() >= 30);
     let mut wrong = Vec::new();
@@ -74,7 +74,7 @@ fn valid_files_mean_what_they_meant() {
 
 /// X1: without `root` the error is about `[patrol]`, and names `root`.
 #[test]
-fn a_patrol_without_a_root_is_told_of_it() {
+fn a_patrol_without_a_root_is_an_error() {
     let text = "[patrol]\ntick = \"3m\"\n\n[patrol.watch.one]\ncommand = [\"claude\"]\n";
     let named = Path::new("/srv/ostler.toml");
     let told: Vec<String> = match load(named, text, &ReadContext::default()) {

@@ -42,7 +42,7 @@ fn the_private_server_is_a_unit_that_its_users_depend_on() {
         ("ostler-coder", &["ostler:tmux".to_owned()][..])
     );
     assert_eq!(coder.resume.as_deref(), Some(&["claude".to_owned(), "--continue".to_owned()][..]));
-    assert!(tmux.is_ready_when_seated);
+    assert!(tmux.is_ready_once_started);
     assert_eq!(coder.ready.as_ref().map(|ready| &ready.check), Some(&Check::Notify));
     let server = unit(&config, "ostler:tmux");
     assert_eq!(server.argv, ["/usr/bin/tmux", "-D", "-S", "/home/u/.local/state/ostler/tmux.sock"]);
@@ -51,7 +51,7 @@ fn the_private_server_is_a_unit_that_its_users_depend_on() {
     let tmux = other.tmux.as_ref().expect("a tmux session");
     assert_eq!((tmux.server, tmux.socket.as_str()), (TmuxOwner::Other, "/run/t/tmux-7/default"));
     assert_eq!((tmux.session.as_str(), other.depends_on.len()), ("ostler-a-b", 0));
-    assert!(!tmux.is_ready_when_seated);
+    assert!(!tmux.is_ready_once_started);
 }
 
 /// Without tmux the same file uses a pty, with a warning.
@@ -68,7 +68,7 @@ fn without_tmux_a_unit_has_a_terminal_of_ours() {
 
 /// No unit of a file can have the name of the daemon's server, so a unit may be named `tmux`.
 #[test]
-fn a_unit_may_be_called_tmux() {
+fn a_unit_may_have_the_name_tmux() {
     let text = format!("{TWO}\n[units.tmux]\ncommand = [\"mine\"]\n");
     let config = read(&text, Some("/usr/bin/tmux"));
     assert_eq!(unit(&config, "tmux").argv, ["mine"]);

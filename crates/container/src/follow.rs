@@ -15,7 +15,7 @@ const NOTE_BYTES: usize = 160;
 
 /// How far the output was copied, by the engine's timestamps.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct CopyPosition {
     id: String,
     last: Option<Timestamp>,
     /// The number of pieces with this timestamp: the pieces of a long line have the same one.
@@ -23,7 +23,7 @@ pub(crate) struct Place {
     note: Option<File>,
 }
 
-impl Place {
+impl CopyPosition {
     /// The position at which the previous shim stopped with this container, or its beginning.
     pub(crate) fn of(id: &str, path: &str) -> Self {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Place {
             tail: "all".to_owned(),
             ..LogsOptions::default()
         };
-        let mut known = Known { until: self.last, of_last: self.of_last };
+        let mut known = AlreadyCopied { until: self.last, of_last: self.of_last };
         let id = self.id.clone();
         let mut stream = docker.logs(&id, Some(options));
         while let Some(Ok(output)) = stream.next().await {
@@ -75,12 +75,12 @@ impl Place {
 }
 
 /// What was copied before this stream began.
-struct Known {
+struct AlreadyCopied {
     until: Option<Timestamp>,
     of_last: u64,
 }
 
-impl Known {
+impl AlreadyCopied {
     /// Each piece begins with its timestamp.
     fn new_part<'a>(&mut self, piece: &'a [u8]) -> Option<(Timestamp, &'a [u8])> {
         let at = piece.iter().position(|byte| *byte == b' ').unwrap_or(piece.len());
@@ -112,9 +112,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_not_passed_on_again() {
+    fn output_that_was_copied_is_not_copied_again() {
         let at = |second: u32| format!("2026-01-01T00:00:0{second}.5Z");
-        let mut known = Known { until: at(2).parse().ok(), of_last: 2 };
+        let mut known = AlreadyCopied { until: at(2).parse().ok(), of_last: 2 };
         let parts: Vec<bool> = [1, 2, 2, 2, 3]
             .map(|second| known.new_part(format!("{} x\n", at(second)).as_bytes()).is_some())
             .into();
@@ -123,17 +123,17 @@ mod tests {
     }
 
     #[test]
-    fn the_next_shim_knows_the_place_of_the_same_container_only() {
+    fn the_next_shim_continues_only_with_the_same_container() {
         let folder = std::env::temp_dir().join(format!("ostler-place-{}", std::process::id()));
         let path = folder.to_str().expect("text").to_owned();
-        let mut place = Place::of("abc", &path);
+        let mut place = CopyPosition::of("abc", &path);
         assert!(place.last.is_none());
         place.last = "2026-01-01T00:00:01.000000007Z".parse().ok();
         place.of_last = 3;
         place.write();
-        let again = Place::of("abc", &path);
+        let again = CopyPosition::of("abc", &path);
         assert_eq!((again.last, again.of_last), (place.last, 3));
-        assert!(Place::of("other", &path).last.is_none());
+        assert!(CopyPosition::of("other", &path).last.is_none());
         std::fs::remove_file(path).expect("removed");
     }
 }

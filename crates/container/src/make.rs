@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_as_people_write_them() {
+    fn ports_are_printed_as_people_write_them() {
         let text = ["8080:80", "127.0.0.1:53:53/udp", "9000"].map(str::to_owned);
         let (exposed, bindings) = ports(&text);
         assert_eq!(exposed, ["80/tcp", "53/udp", "9000/tcp"]);

@@ -25,7 +25,7 @@ pub(crate) fn labels(order: &ContainerOrder) -> HashMap<String, String> {
 
 /// An existing container of this unit.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct ExistingContainer {
     pub(crate) id: String,
     pub(crate) is_running: bool,
     pub(crate) is_paused: bool,
@@ -33,7 +33,10 @@ pub(crate) struct Found {
     pub(crate) is_same: bool,
 }
 
-pub(crate) async fn find(docker: &Docker, order: &ContainerOrder) -> Result<Vec<Found>, Error> {
+pub(crate) async fn find(
+    docker: &Docker,
+    order: &ContainerOrder,
+) -> Result<Vec<ExistingContainer>, Error> {
     let wanted = vec![format!("{HOME}={}", order.home), format!("{UNIT}={}", order.unit)];
     let options = ListContainersOptions {
         all: true,
@@ -54,7 +57,7 @@ pub(crate) async fn find(docker: &Docker, order: &ContainerOrder) -> Result<Vec<
         if !is_named && !ids.contains(&listed.id) {
             return None;
         }
-        Some(Found {
+        Some(ExistingContainer {
             // A paused container counts as running: the process that paused it resumes it.
             is_running: listed.state == "running" || listed.state == "paused",
             is_paused: listed.state == "paused",
@@ -62,7 +65,7 @@ pub(crate) async fn find(docker: &Docker, order: &ContainerOrder) -> Result<Vec<
             id: listed.id,
         })
     };
-    Ok(listed.into_iter().filter_map(one).collect::<Vec<Found>>())
+    Ok(listed.into_iter().filter_map(one).collect::<Vec<ExistingContainer>>())
 }
 
 /// The fields used of a container in the engine's list.

@@ -59,10 +59,10 @@ fn prepared(socket: &Path) -> io::Result<(PathBuf, PathBuf)> {
     let podman = ostler_os::find_tool(PODMAN)
         .ok_or_else(|| io::Error::other("podman is not on the PATH"))?;
     let asked = ["info", "--format", "{{.Host.Conmon.Path}}"];
-    let description = ostler_os::run_tool(&podman.display().to_string(), &asked, b"")?;
-    let conmon = String::from_utf8_lossy(&description.output).trim().to_owned();
-    if description.code != Some(0) || conmon.is_empty() {
-        return Err(io::Error::other(format!("`podman info`: {}", description.complaint)));
+    let output = ostler_os::run_tool(&podman.display().to_string(), &asked, b"")?;
+    let conmon = String::from_utf8_lossy(&output.output).trim().to_owned();
+    if output.code != Some(0) || conmon.is_empty() {
+        return Err(io::Error::other(format!("`podman info`: {}", output.error_output)));
     }
     let folder = socket.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder)?;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_names_an_engine_has_that_one() {
+    fn a_named_engine_is_used() {
         assert!(!unserved(&[("CONTAINER_RUNTIME", "docker")]));
         assert!(!unserved(&[
             ("CONTAINER_RUNTIME", "podman"),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_one_word_of_a_shell() {
+    fn a_path_is_quoted_as_one_word_of_a_shell() {
         assert_eq!(quoted("/a b/it's"), r"'/a b/it'\''s'");
     }
 }

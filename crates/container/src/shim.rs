@@ -19,7 +19,7 @@
 //! creates nothing, and ends the container as any shim does, so `down` and `stop` leave nothing behind.
 
 use crate::engine::{self, PATIENCE};
-use crate::follow::Place;
+use crate::follow::CopyPosition;
 use crate::made_note;
 use crate::memory::Memory;
 use crate::ours;
@@ -115,7 +115,7 @@ fn kept(of: ShimFor) -> i32 {
             note(ContainerEndKind::Failed, why);
             GONE
         }
-        End::Asked => 0,
+        End::StopSignals => 0,
         End::Left => {
             let why = "no longer in the list of agents; its container runs on".to_owned();
             note(ContainerEndKind::Left, why);
@@ -160,13 +160,13 @@ fn notify(text: &str) {
     let _ = writeln!(std::io::stderr(), "ostler: {text}");
 }
 
-struct Asked {
+struct StopSignals {
     term: Signal,
     int: Signal,
     quit: Signal,
 }
 
-impl Asked {
+impl StopSignals {
     fn listen() -> std::io::Result<Self> {
         Ok(Self {
             term: signal(SignalKind::terminate())?,
@@ -196,14 +196,16 @@ async fn live(order: &ContainerOrder, of: ShimFor) -> End {
         return End::Refused("no longer in the list of agents".to_owned());
     }
     let places = engine::places(|name| std::env::var(name).ok());
-    let Ok(mut asked) = Asked::listen() else { return End::Refused("signal error".to_owned()) };
+    let Ok(mut asked) = StopSignals::listen() else {
+        return End::Refused("signal error".to_owned());
+    };
     let away = |why: String| {
         notify(&format!("{why}; waiting for it"));
         words.say(&format!("STATUS=unknown, deferred: {why}"));
     };
     let docker = tokio::select! {
         docker = engine::until_reached(&places, away) => docker,
-        () = asked.come() => return End::Asked,
+        () = asked.come() => return End::StopSignals,
     };
     let id = match of {
         ShimFor::Unit => match made_for(&docker, order, &words).await {
@@ -212,10 +214,10 @@ async fn live(order: &ContainerOrder, of: ShimFor) -> End {
         },
         ShimFor::Nobody => match still_there(&docker, order, &mut asked).await {
             Some(id) => id,
-            None => return End::Asked,
+            None => return End::StopSignals,
         },
     };
-    let mut place = Place::of(&id, &order.place_note());
+    let mut place = CopyPosition::of(&id, &order.place_note());
     let memory = Memory::watch(&docker, &id).await;
     if of == ShimFor::Unit
         && let Some(why) = crate::scripts::missing(&docker, order).await
@@ -300,7 +302,11 @@ async fn made_for(
 }
 
 /// The id of a container that was removed from the list, if it runs. If it has ended, it is removed.
-async fn still_there(docker: &Docker, order: &ContainerOrder, asked: &mut Asked) -> Option<String> {
+async fn still_there(
+    docker: &Docker,
+    order: &ContainerOrder,
+    asked: &mut StopSignals,
+) -> Option<String> {
     loop {
         if let Ok(Ok(found)) = timeout(PATIENCE, ours::find(docker, order)).await {
             if let Some(one) = found.iter().find(|one| one.is_running) {
@@ -336,7 +342,7 @@ async fn stop(
     docker: &Docker,
     id: &str,
     order: &ContainerOrder,
-    place: &mut Place,
+    place: &mut CopyPosition,
     memory: &Memory,
 ) -> Option<End> {
     let kill = async |signal: String| {

@@ -2,7 +2,7 @@
 //! an event is missing. An engine that does not answer changes nothing.
 
 use crate::engine::PATIENCE;
-use crate::follow::Place;
+use crate::follow::CopyPosition;
 use crate::memory::Memory;
 use bollard::Docker;
 use bollard::errors::Error;
@@ -33,7 +33,7 @@ pub(crate) enum End {
     /// The engine could not create the container.
     Failed(String),
     /// The shim was stopped before there was a container.
-    Asked,
+    StopSignals,
     /// The container runs on and is no longer watched.
     Left,
 }
@@ -42,7 +42,7 @@ pub(crate) enum End {
 pub(crate) async fn until_ended(
     docker: &Docker,
     id: &str,
-    place: &mut Place,
+    place: &mut CopyPosition,
     memory: &Memory,
 ) -> Option<End> {
     let (is_over, rests) = (Cell::new(false), Cell::new(false));
@@ -153,7 +153,7 @@ enum Inspection {
 #[derive(Default)]
 struct Life {
     began: Option<String>,
-    /// The exit code of the engine's event.
+    /// The exit code in the container engine's event.
     code: Option<i32>,
 }
 

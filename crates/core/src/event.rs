@@ -240,7 +240,7 @@ pub struct Observation {
     pub ownership: crate::Ownership,
     /// How the recorded process ended, if it did.
     pub status: ExitStatus,
-    pub hearing: Hearing,
+    pub streams: Streams,
 }
 
 /// Why a recorded run is not alive.
@@ -284,9 +284,9 @@ impl Gone {
     }
 }
 
-/// What happened to a run's output and input when its supervisor died.
+/// What became of a run's input and output when its supervisor died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hearing {
+pub enum Streams {
     /// The guardian held them: nothing is lost.
     Kept,
     Lost,
@@ -309,5 +309,15 @@ mod tests {
             assert!(gone.why().contains(why), "{gone:?}: {}", gone.why());
             assert_eq!(gone.description(), format!("{}; {end}", gone.why()));
         }
+    }
+
+    #[test]
+    fn a_process_of_another_user_is_named_with_the_command_that_ends_it() {
+        let refusing = |user| Refusing { pid: 7, user, command: "sleep 9".to_owned() };
+        let named = refusing(Some(33)).description();
+        assert!(named.contains("pid 7 (sleep 9) runs as user 33"), "{named}");
+        assert!(named.contains("EPERM") && named.contains("`sudo kill 7`"), "{named}");
+        let unknown = refusing(None).description();
+        assert!(!unknown.contains("runs as user"), "{unknown}");
     }
 }

@@ -12,7 +12,7 @@ pub const BUSY_MOST_MS: u64 = 3_600_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// If the unit stays silent, the judgement cannot change before then.
-    Well {
+    Healthy {
         until_ms: u64,
     },
     Unhealthy {
@@ -41,7 +41,7 @@ pub fn judge(
     } else if silent_ms >= spec.timeout_ms {
         Judgement::Unhealthy { silent_ms, until_ms: from_ms.saturating_add(dead_ms) }
     } else {
-        Judgement::Well { until_ms: from_ms.saturating_add(spec.timeout_ms) }
+        Judgement::Healthy { until_ms: from_ms.saturating_add(spec.timeout_ms) }
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     /// A5: with the numbers of the original document, 90 s of silence are three missed beats.
     #[test]
     fn the_documents_numbers() {
-        assert_eq!(judge(&DOCUMENT, 0, None, 89_999), Judgement::Well { until_ms: 90_000 });
+        assert_eq!(judge(&DOCUMENT, 0, None, 89_999), Judgement::Healthy { until_ms: 90_000 });
         let dead = Judgement::Dead { silent_ms: 90_000, missed: 3 };
         assert_eq!(judge(&DOCUMENT, 0, None, 90_000), dead);
     }
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn unhealthy_first() {
         let spec = HeartbeatSpec { interval_ms: 100, timeout_ms: 150, misses: 3 };
-        assert_eq!(judge(&spec, 1_000, None, 1_149), Judgement::Well { until_ms: 1_150 });
+        assert_eq!(judge(&spec, 1_000, None, 1_149), Judgement::Healthy { until_ms: 1_150 });
         let unhealthy = Judgement::Unhealthy { silent_ms: 150, until_ms: 1_300 };
         assert_eq!(judge(&spec, 1_000, None, 1_150), unhealthy);
         let dead = Judgement::Dead { silent_ms: 300, missed: 3 };
@@ -75,10 +75,13 @@ mod tests {
     #[test]
     fn silence_while_busy_is_no_death() {
         let busy = Some(600_000);
-        assert_eq!(judge(&DOCUMENT, 0, busy, 599_000), Judgement::Well { until_ms: 690_000 });
+        assert_eq!(judge(&DOCUMENT, 0, busy, 599_000), Judgement::Healthy { until_ms: 690_000 });
         assert!(matches!(judge(&DOCUMENT, 0, busy, 690_000), Judgement::Dead { .. }));
         // A later heartbeat counts instead.
-        assert_eq!(judge(&DOCUMENT, 650_000, busy, 700_000), Judgement::Well { until_ms: 740_000 });
+        assert_eq!(
+            judge(&DOCUMENT, 650_000, busy, 700_000),
+            Judgement::Healthy { until_ms: 740_000 }
+        );
     }
 
     /// A5: for all settings, a unit that beats in time stays well, and a unit that is silent for ever is dead.
@@ -88,7 +91,7 @@ mod tests {
             for timeout_ms in [1, 50, 90_000] {
                 for misses in [0, 1, 3, 10] {
                     let spec = HeartbeatSpec { interval_ms, timeout_ms, misses };
-                    assert!(matches!(judge(&spec, 500, None, 500), Judgement::Well { .. }));
+                    assert!(matches!(judge(&spec, 500, None, 500), Judgement::Healthy { .. }));
                     let ever = 500 + 10 * interval_ms.max(timeout_ms) * 10;
                     assert!(matches!(judge(&spec, 500, None, ever), Judgement::Dead { .. }));
                 }

@@ -75,6 +75,29 @@ mod tests {
     }
 
     #[test]
+    fn an_own_lease_is_over_at_its_last_millisecond() {
+        let at = |mono_ms| Now { mono_ms, wall_ms: 1 };
+        let lease = Lease::new(30_000, at(10_000));
+        assert!(lease.holds(at(39_999)));
+        assert!(!lease.holds(at(40_000)), "from then on another instance may take over");
+    }
+
+    #[test]
+    fn a_renewal_is_requested_once() {
+        let now = Now { mono_ms: 10_000, wall_ms: 1 };
+        let mut lease = Lease::new(30_000, now);
+        assert!(lease.ask());
+        assert!(!lease.ask(), "the first request is still open");
+        lease.renewed(now);
+        assert!(lease.ask());
+    }
+
+    #[test]
+    fn a_wall_clock_at_the_renewal_is_not_set_back() {
+        assert!(!may_steal(&claim(), "b", Now { mono_ms: 40_000, wall_ms: 1_000_000 }));
+    }
+
+    #[test]
     fn a_wall_clock_jump_alone_never_ends_a_lease() {
         assert!(!may_steal(&claim(), "b", Now { mono_ms: 39_999, wall_ms: 99_000_000 }));
         assert!(!may_steal(&claim(), "b", Now { mono_ms: 41_000, wall_ms: 1_029_999 }));

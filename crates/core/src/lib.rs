@@ -4,6 +4,7 @@
 mod action;
 pub mod agent;
 mod children;
+mod duration;
 mod event;
 pub mod heartbeat;
 mod lease;
@@ -19,7 +20,7 @@ mod world;
 
 pub use action::{Effect, Refusal, Signal, Step, Write};
 pub use event::{
-    Event, ExitStatus, Gone, Hearing, Identity, Member, MemorySeen, NewRun, Observation, Refusing,
+    Event, ExitStatus, Gone, Identity, Member, MemorySeen, NewRun, Observation, Refusing, Streams,
     Survey,
 };
 pub use lease::{Claim, may_steal};

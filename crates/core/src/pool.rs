@@ -3,7 +3,7 @@
 //!
 //! A member holds a slot from its start to its end. A member without a slot draws a ticket, and the lowest ticket is
 //! next: the queue is first come, first served, and no member is passed over. A unit that restarts soon keeps its
-//! slot (see `Unit::keeps_place`), because it did not leave.
+//! slot (see `Unit::keeps_slot`), because it did not leave.
 //!
 //! Whether a member holds a slot or waits is part of the member's own state. This file holds only the pool's own
 //! data: the declaration, the last ticket and the last memory sample.
@@ -315,5 +315,56 @@ mod tests {
     fn sizes_are_rounded_down() {
         assert_eq!([4 * GIB, 4 * GIB - 1, 3 * GIB / 2].map(size), ["4G", "3.9G", "1.5G"]);
         assert_eq!([512 << 20, 0].map(size), ["512M", "0M"]);
+    }
+
+    #[test]
+    fn a_declaration_counts_as_changed_only_if_it_differs() {
+        let mut pools = pools(Some(4), None);
+        let mut spec = pools.specs().next().expect("a pool").clone();
+        assert!(!pools.set(spec.clone()));
+        spec.max = Some(5);
+        assert!(pools.set(spec));
+    }
+
+    #[test]
+    fn a_pool_that_was_removed_holds_no_member() {
+        let mut pools = pools(Some(0), None);
+        assert!(matches!(pools.decide("coders", 0, NOW), Verdict::Wait(_)));
+        pools.remove("coders");
+        assert_eq!(pools.decide("coders", 0, NOW), Verdict::Start);
+        assert_eq!(pools.specs().count(), 0);
+    }
+
+    #[test]
+    fn tickets_go_on_after_those_of_an_earlier_supervisor() {
+        let mut pools = pools(Some(4), None);
+        pools.drawn(Some(7));
+        pools.drawn(Some(3));
+        pools.drawn(None);
+        assert_eq!(pools.draw(), 8);
+        assert_eq!(pools.draw(), 9);
+    }
+
+    #[test]
+    fn memory_is_sampled_only_while_a_member_waits_for_it() {
+        let mut pools = pools(None, Some(4 * GIB));
+        let mut wait = |end: fn(&mut Pools)| {
+            pools.saw(MachineMemory { free_bytes: Some(GIB), pressure: None }, NOW);
+            assert!(matches!(pools.decide("coders", 0, NOW), Verdict::Wait(_)));
+            assert!(pools.next_due().is_some());
+            end(&mut pools);
+            assert_eq!(pools.next_due(), None);
+        };
+        wait(Pools::at_rest);
+        wait(|pools| pools.rests("coders"));
+    }
+
+    #[test]
+    fn a_pool_without_a_rule_on_memory_does_not_ask_for_it() {
+        let mut pools = pools(Some(4), None);
+        let mut spec = pools.specs().next().expect("a pool").clone();
+        spec.max_pressure = None;
+        pools.set(spec);
+        assert_eq!(pools.decide("coders", 0, NOW), Verdict::Start);
     }
 }

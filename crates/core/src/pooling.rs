@@ -48,8 +48,8 @@ impl World {
 
     /// The run keeps its ticket.
     pub(crate) fn requeued(&mut self, new: NewRun, now: Now, out: &mut Step) {
-        let mut run = Run::new(new.record, new.limits, new.detach, RunPhase::InLine);
-        run.has_place = false;
+        let mut run = Run::new(new.record, new.limits, new.detach, RunPhase::WaitingForSlot);
+        run.has_slot = false;
         run.is_queue_reported = true;
         let (why, evidence) =
             ("still waiting after a restart of the supervisor", json!({ "pool": run.record.pool }));
@@ -65,7 +65,7 @@ impl World {
     pub fn pool_views(&self, now: Now) -> Vec<PoolView> {
         let view = |spec: &PoolSpec| {
             let running = self.members(&spec.name);
-            let queued: Vec<String> = self.line(&spec.name).into_iter().map(description).collect();
+            let queued: Vec<String> = self.queue(&spec.name).into_iter().map(description).collect();
             let why = self.pools.why(&spec.name, &running, now).filter(|_| !queued.is_empty());
             PoolView {
                 name: spec.name.clone(),
@@ -83,9 +83,9 @@ impl World {
 
     /// The members that hold a slot, by the names that people use.
     fn members(&self, pool: &str) -> Vec<String> {
-        let units = self.units.of_pool(pool).filter(|unit| unit.has_place());
+        let units = self.units.of_pool(pool).filter(|unit| unit.has_slot());
         let units = units.map(|unit| unit.name().to_owned());
-        let runs = self.runs_of_pool(pool).filter(|run| run.has_place);
+        let runs = self.runs_of_pool(pool).filter(|run| run.has_slot);
         units.chain(runs.map(|run| short(run.id()))).collect()
     }
 
@@ -96,11 +96,12 @@ impl World {
     }
 
     /// The members that wait and have a ticket, next one first.
-    fn line(&self, pool: &str) -> Vec<Waiter> {
-        let units = self.units.of_pool(pool).filter(|unit| unit.is_queued_for_place());
+    fn queue(&self, pool: &str) -> Vec<Waiter> {
+        let units = self.units.of_pool(pool).filter(|unit| unit.waits_for_slot());
         let units = units
             .filter_map(|unit| Some((unit.record.ticket?, Waiter::Unit(unit.name().to_owned()))));
-        let runs = self.runs_of_pool(pool).filter(|run| matches!(run.phase, RunPhase::InLine));
+        let runs =
+            self.runs_of_pool(pool).filter(|run| matches!(run.phase, RunPhase::WaitingForSlot));
         let runs = runs.filter_map(|run| Some((run.record.ticket?, Waiter::Run(run.id()))));
         let by_ticket: BTreeMap<u64, Waiter> = units.chain(runs).collect();
         by_ticket.into_values().collect()
@@ -126,19 +127,19 @@ impl World {
 
     /// Returns whether a memory sample is needed first.
     fn admit_to(&mut self, pool: &str, now: Now, out: &mut Step) -> bool {
-        for name in self.units.line_of(pool, now) {
+        for name in self.units.queue_of(pool, now, out) {
             let Some(unit) = self.units.get_mut(&name) else { continue };
             if unit.record.ticket.is_none() {
                 unit.record.ticket = Some(self.pools.draw());
             }
         }
-        let line = self.line(pool);
-        if line.is_empty() {
+        let queue = self.queue(pool);
+        if queue.is_empty() {
             self.pools.rests(pool);
             return false;
         }
         let mut must_look = false;
-        let mut waiting = line.into_iter().peekable();
+        let mut waiting = queue.into_iter().peekable();
         while waiting.peek().is_some() {
             match self.pools.decide(pool, self.members(pool).len(), now) {
                 Verdict::Start => {}
@@ -215,10 +216,10 @@ impl World {
         let mut known: BTreeMap<String, (Option<String>, Vec<Waiter>)> = BTreeMap::new();
         for view in views.iter_mut().filter(|view| view.state == UnitState::Queued) {
             let Some(pool) = view.pool.clone() else { continue };
-            let (why, line) = known.entry(pool.clone()).or_insert_with(|| {
-                (self.pools.why(&pool, &self.members(&pool), now), self.line(&pool))
+            let (why, queue) = known.entry(pool.clone()).or_insert_with(|| {
+                (self.pools.why(&pool, &self.members(&pool), now), self.queue(&pool))
             });
-            view.why = queue_reason(why.as_deref(), line, &Waiter::Unit(view.name.clone()));
+            view.why = queue_reason(why.as_deref(), queue, &Waiter::Unit(view.name.clone()));
         }
     }
 
@@ -226,11 +227,11 @@ impl World {
     pub fn why_queued(&self, run: RunId, now: Now) -> Option<String> {
         let waiting = self.runs.get(&run)?;
         let pool = waiting.record.pool.as_deref()?;
-        if !matches!(waiting.phase, RunPhase::InLine) {
+        if !matches!(waiting.phase, RunPhase::WaitingForSlot) {
             return None;
         }
         let why = self.pools.why(pool, &self.members(pool), now);
-        Some(queue_reason(why.as_deref(), &self.line(pool), &Waiter::Run(run)))
+        Some(queue_reason(why.as_deref(), &self.queue(pool), &Waiter::Run(run)))
     }
 }
 
@@ -247,8 +248,8 @@ fn short(run: RunId) -> String {
     id.rsplit('-').next().unwrap_or_default().to_owned()
 }
 
-fn queue_reason(why: Option<&str>, line: &[Waiter], own: &Waiter) -> String {
-    let before = line.iter().take_while(|waiter| *waiter != own).count();
+fn queue_reason(why: Option<&str>, queue: &[Waiter], own: &Waiter) -> String {
+    let before = queue.iter().take_while(|waiter| *waiter != own).count();
     let why = why.unwrap_or("about to start");
     match before {
         0 => why.to_owned(),

@@ -1,12 +1,15 @@
 //! Thousands of units at once: no decision about all of them may recurse per unit or be quadratic.
 
+#[path = "common/unit_spec.rs"]
+mod unit_spec;
+
 use ostler_core::unit::{Ask, Declared};
 use ostler_core::{Effect, Event, Identity, NewRun, Now, World};
 use ostler_model::{
-    Actor, Backend, Detach, Extinct, Fingerprint, HookSpec, InstanceId, Limits, Resources,
-    RestartPolicy, RunId, RunRecord, RunState, Settings, StopSpec, UnitSpec,
+    Actor, Backend, Detach, Extinct, Fingerprint, InstanceId, Limits, RunId, RunRecord, RunState,
+    Settings,
 };
-use std::collections::BTreeMap;
+use unit_spec::unit_spec;
 
 const MANY: u64 = 20_000;
 const NOW: Now = Now { mono_ms: 1_000, wall_ms: 1_767_225_600_000 };
@@ -15,35 +18,7 @@ const STACK: usize = 2 << 20;
 
 fn declared(number: u64) -> Declared {
     let name = format!("u{number:05}");
-    let spec = UnitSpec {
-        name: name.clone(),
-        argv: vec!["sleep".to_owned()],
-        cwd: "/".to_owned(),
-        env: BTreeMap::new(),
-        inherited: [].into(),
-        umask: 0o22,
-        backend: Backend::Pipe,
-        restart: RestartPolicy::default(),
-        stop: StopSpec { signal: 15, grace_ms: 500 },
-        ready: None,
-        health: None,
-        liveness_backoff: None,
-        depends_on: Vec::new(),
-        schedule: None,
-        limits: Limits::default(),
-        resources: Resources::default(),
-        app: None,
-        container: None,
-        tmux: None,
-        pool: None,
-        idle: None,
-        resume: None,
-        heartbeat: None,
-        agent: None,
-        hooks: HookSpec::default(),
-        part: None,
-        file: None,
-    };
+    let spec = unit_spec(&name);
     Declared { spec, run_digest: name.clone(), digest: name }
 }
 
@@ -51,6 +26,7 @@ fn asked(run_id: RunId, unit: &str) -> NewRun {
     let record = RunRecord {
         run_id,
         session_id: "s".to_owned(),
+        purpose: ostler_model::Purpose::Program,
         backend_id: Backend::Pipe,
         unit: Some(unit.to_owned()),
         pid: None,

@@ -3,16 +3,18 @@
 mod common;
 #[path = "simulation/random.rs"]
 mod random;
+#[path = "common/unit_spec.rs"]
+mod unit_spec;
 
 use common::{asked, identity, run_id};
 use ostler_core::unit::{Ask, Declared, UnitEvent};
 use ostler_core::{Effect, Event, ExitStatus, Now, Survey, World};
 use ostler_model::{
-    Actor, Backend, Backoff, HookSpec, Limits, Missed, Overlap, Part, Preset, Resources,
-    RestartPolicy, RunId, ScheduleSpec, Settings, StopSpec, UnitSpec, UnitState, When,
+    Actor, Backoff, Missed, Overlap, Part, Preset, RestartPolicy, RunId, ScheduleSpec, Settings,
+    UnitSpec, UnitState, When,
 };
 use random::Random;
-use std::collections::BTreeMap;
+use unit_spec::unit_spec;
 
 const UNIT: &str = "u";
 const SECOND: u64 = 1_000;
@@ -43,33 +45,11 @@ fn declared(restart: RestartPolicy, version: u64, scheduled: bool, part: bool) -
         missed: Missed::Skip,
     });
     let spec = UnitSpec {
-        idle: None,
-        pool: None,
-        name: UNIT.to_owned(),
         argv: vec![format!("v{version}")],
-        cwd: "/".to_owned(),
-        env: BTreeMap::new(),
-        inherited: [].into(),
-        umask: 0o22,
-        backend: Backend::Pipe,
         restart,
-        stop: StopSpec { signal: 15, grace_ms: 500 },
-        ready: None,
-        health: None,
-        liveness_backoff: None,
-        depends_on: Vec::new(),
         schedule,
-        limits: Limits::default(),
-        resources: Resources::default(),
-        app: None,
-        container: None,
-        tmux: None,
-        resume: None,
-        heartbeat: None,
-        agent: None,
-        hooks: HookSpec::default(),
         part: part.then_some(Part::File),
-        file: None,
+        ..unit_spec(UNIT)
     };
     let digest = format!("{version}");
     Declared { spec, run_digest: digest.clone(), digest }

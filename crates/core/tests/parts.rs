@@ -2,15 +2,14 @@
 //! up.
 
 mod common;
+#[path = "common/unit_spec.rs"]
+mod unit_spec;
 
 use common::{asked, identity, run_id};
 use ostler_core::unit::{Ask, Declared};
 use ostler_core::{Effect, Event, ExitStatus, Now, Survey, World};
-use ostler_model::{
-    Actor, Backend, HookSpec, Limits, Part, Resources, RestartPolicy, Settings, StopSpec, UnitSpec,
-    UnitState,
-};
-use std::collections::BTreeMap;
+use ostler_model::{Actor, Part, RestartPolicy, Settings, UnitSpec, UnitState};
+use unit_spec::unit_spec;
 
 const PART: &str = "ostler:tmux";
 
@@ -23,33 +22,11 @@ struct Stage {
 fn spec(name: &str, version: u64) -> Declared {
     let is_part = name == PART;
     let spec = UnitSpec {
-        idle: None,
-        pool: None,
-        name: name.to_owned(),
         argv: vec![format!("v{version}")],
-        cwd: "/".to_owned(),
-        env: BTreeMap::new(),
-        inherited: [].into(),
-        umask: 0o22,
-        backend: Backend::Pipe,
         restart: if is_part { RestartPolicy::of_part() } else { RestartPolicy::default() },
-        stop: StopSpec { signal: 15, grace_ms: 500 },
-        ready: None,
-        health: None,
-        liveness_backoff: None,
         depends_on: if is_part { Vec::new() } else { vec![PART.to_owned()] },
-        schedule: None,
-        limits: Limits::default(),
-        resources: Resources::default(),
-        app: None,
-        container: None,
-        tmux: None,
-        resume: None,
-        heartbeat: None,
-        agent: None,
-        hooks: HookSpec::default(),
         part: is_part.then_some(Part::Daemon),
-        file: None,
+        ..unit_spec(name)
     };
     let digest = format!("{name}{version}");
     Declared { spec, run_digest: digest.clone(), digest }

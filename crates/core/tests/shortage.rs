@@ -1,46 +1,20 @@
 //! D21: a shortage of the supervisor's own is never a unit's fault: it is tried again, and nothing is counted.
 
 mod common;
+#[path = "common/unit_spec.rs"]
+mod unit_spec;
 
 use common::{asked, identity, run_id};
 use ostler_core::unit::{Ask, Declared};
 use ostler_core::{Effect, Event, Now, World};
 use ostler_model::{
-    Actor, Backend, HookSpec, Limits, Resources, RestartLimit, RestartPolicy, Settings,
-    SpawnErrorKind, StopSpec, UnitSpec, UnitState, UnitView, When,
+    Actor, RestartLimit, RestartPolicy, Settings, SpawnErrorKind, UnitSpec, UnitState, UnitView,
+    When,
 };
-use std::collections::BTreeMap;
+use unit_spec::unit_spec;
 
 fn spec(restart: RestartPolicy) -> UnitSpec {
-    UnitSpec {
-        idle: None,
-        pool: None,
-        name: "web".to_owned(),
-        argv: vec!["web".to_owned()],
-        cwd: "/".to_owned(),
-        env: BTreeMap::new(),
-        inherited: [].into(),
-        umask: 0o22,
-        backend: Backend::Pipe,
-        restart,
-        stop: StopSpec { signal: 15, grace_ms: 500 },
-        ready: None,
-        health: None,
-        liveness_backoff: None,
-        depends_on: Vec::new(),
-        schedule: None,
-        limits: Limits::default(),
-        resources: Resources::default(),
-        app: None,
-        container: None,
-        tmux: None,
-        resume: None,
-        heartbeat: None,
-        agent: None,
-        hooks: HookSpec::default(),
-        part: None,
-        file: None,
-    }
+    UnitSpec { argv: vec!["web".to_owned()], restart, ..unit_spec("web") }
 }
 
 struct Stage {

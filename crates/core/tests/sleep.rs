@@ -2,6 +2,8 @@
 
 #[path = "pools/common.rs"]
 mod common;
+#[path = "common/unit_spec.rs"]
+mod unit_spec;
 
 use common::{Town, declared};
 use ostler_core::Event;

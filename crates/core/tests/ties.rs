@@ -3,7 +3,10 @@
 mod common;
 
 use common::{asked, identity, run_id};
-use ostler_core::{Effect, Event, ExitStatus, NewRun, Now, Signal, Step, Survey, World, Write};
+use ostler_core::{
+    Effect, Event, ExitStatus, Gone, NewRun, Now, Observation, Ownership, Signal, Step, Streams,
+    Survey, World, Write,
+};
 use ostler_model::{Actor, Fingerprint, RunId, RunState, Settings};
 
 const NOW: Now = Now { mono_ms: 1_000, wall_ms: 1_767_225_600_000 };
@@ -99,4 +102,63 @@ fn a_run_ends_with_its_client_unless_that_left() {
     let ended = world.step(Event::ClientGone { run: run_id(2) }, NOW);
     assert_eq!(asked_to_end(&ended), [run_id(2)]);
     assert!(world.record(run_id(1)).is_some_and(|record| record.state == RunState::Running));
+}
+
+/// A run that an earlier supervisor started, as the next one finds it.
+fn found(number: u64, parent: Option<u64>, ownership: Ownership) -> Event {
+    let mut earlier = world();
+    let new = parent.map_or_else(|| asked(run_id(number), None), |parent| child(number, parent));
+    // A child is accepted only while its parent lives.
+    if let Some(parent) = parent {
+        spawn(&mut earlier, asked(run_id(parent), None));
+    }
+    spawn(&mut earlier, new);
+    let record = earlier.record(run_id(number)).expect("a live run").clone();
+    let seen = Observation {
+        identity: Some(identity(number as i32)),
+        gone: Gone::NotLookedAt,
+        tree: Survey::default(),
+        ownership,
+        status: ExitStatus::Unknown,
+        streams: Streams::Kept,
+    };
+    Event::Observed { record: Box::new(record), seen }
+}
+
+/// The runs that end when the records of these have been compared with the kernel.
+fn ended_at_start(events: Vec<Event>) -> Vec<RunId> {
+    let mut world = World::new(&Settings::default(), NOW);
+    let reconciled = Event::Reconciled { begin: true };
+    let steps = events.into_iter().chain([reconciled]).map(|event| world.step(event, NOW));
+    steps.flat_map(|step| asked_to_end(&step)).collect()
+}
+
+#[test]
+fn a_child_whose_parent_ended_while_no_supervisor_ran_is_ended() {
+    assert_eq!(ended_at_start(vec![found(2, Some(1), Ownership::Ours)]), [run_id(2)]);
+    let both = vec![found(1, None, Ownership::Ours), found(2, Some(1), Ownership::Ours)];
+    assert_eq!(ended_at_start(both), [], "its parent lives");
+}
+
+#[test]
+fn a_child_whose_parent_another_supervisor_owns_is_left_alone() {
+    let elsewhere = || found(1, None, Ownership::Another);
+    let child = || found(2, Some(1), Ownership::Ours);
+    assert_eq!(ended_at_start(vec![elsewhere(), child()]), []);
+    // The parent became ours, and had ended.
+    let Event::Observed { record, mut seen } = found(1, None, Ownership::Ours) else { return };
+    (seen.identity, seen.gone) = (None, Gone::Process);
+    let gone = Event::Observed { record, seen };
+    assert_eq!(ended_at_start(vec![elsewhere(), child(), gone]), [run_id(2)]);
+}
+
+#[test]
+fn a_child_that_has_ended_is_no_descendant() {
+    let mut world = world();
+    spawn(&mut world, asked(run_id(1), None));
+    spawn(&mut world, child(2, 1));
+    let (run, status, tree) = (run_id(2), ExitStatus::Code(0), Survey::default());
+    world.step(Event::RootExited { run, status, tree }, NOW);
+    world.step(Event::OutputEnded { run }, NOW);
+    assert_eq!(world.descendants(run_id(1)), []);
 }

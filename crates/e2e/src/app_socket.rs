@@ -1,4 +1,4 @@
-//! The app socket, as an operator has it.
+//! A client of the app socket, as an operator uses it.
 
 use crate::home::Home;
 use crate::waiting::{PATIENCE, eventually};
@@ -14,7 +14,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// As soon as somebody listens.
+    /// Connects as soon as a supervisor listens.
     pub fn connect(home: &Home) -> Self {
         let path = home.file("kernel.sock");
         let stream = eventually("the app socket is open", || UnixStream::connect(&path).ok());
@@ -23,12 +23,12 @@ impl Wire {
         Self { reader: BufReader::new(stream), events: VecDeque::new(), number: 0 }
     }
 
-    /// An error is that it is closed.
+    /// Fails if the connection is closed.
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.reader.get_mut().write_all(bytes)
     }
 
-    /// Sends this again and again, for as long as it is taken.
+    /// Sends this repeatedly until the socket accepts no more.
     pub fn send_until_full(&mut self, bytes: &[u8]) {
         let stream = self.reader.get_mut();
         stream.set_nonblocking(true).expect("a socket");
@@ -45,11 +45,11 @@ impl Wire {
                 Some(serde_json::from_str(&line).unwrap_or_else(|bad| panic!("{bad}: {line:?}")))
             }
             Err(error) if error.kind() == ErrorKind::ConnectionReset => None,
-            Err(error) => panic!("no message came: {error}"),
+            Err(error) => panic!("no message was received: {error}"),
         }
     }
 
-    /// The next answer. What else comes is kept.
+    /// The next answer. Events that arrive before it are kept.
     pub fn answer(&mut self) -> Value {
         loop {
             let message = self.message().expect("an answer before the end");
@@ -60,19 +60,19 @@ impl Wire {
         }
     }
 
-    /// The whole answer.
+    /// Sends a request and returns the whole answer.
     #[track_caller]
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.number += 1;
         let id = format!("call {}", self.number);
         let request = json!({ "id": id, "type": "request", "method": method, "params": params });
-        self.send(format!("{request}\n").as_bytes()).expect("it is sent");
+        self.send(format!("{request}\n").as_bytes()).expect("the request is sent");
         let answer = self.answer();
         assert_eq!(answer["requestId"], id, "{answer}");
         answer
     }
 
-    /// What it came to.
+    /// Sends a request and returns its result; it must succeed.
     #[track_caller]
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         let answer = self.call(method, params);
@@ -80,7 +80,7 @@ impl Wire {
         answer["result"].clone()
     }
 
-    /// The code and the words it was refused with.
+    /// Sends a request and returns the error's code and message; it must fail.
     #[track_caller]
     pub fn refused(&mut self, method: &str, params: Value) -> (String, String) {
         let answer = self.call(method, params);

@@ -1,4 +1,4 @@
-//! One call of the binary: to its end, or in the background.
+//! Runs the executable: to its end, or in the background.
 
 use crate::process::Process;
 use crate::waiting::PATIENCE;
@@ -11,9 +11,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// What a call came to.
+/// The result of a call.
 pub struct Output {
-    /// 128 + n where it was ended by signal n.
+    /// The exit code, or 128 + n if signal n ended it.
     pub code: i32,
     pub stdout: Vec<u8>,
     pub stderr: String,
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Output {
     }
 }
 
-/// Something that was started and goes on.
+/// A program in the background.
 pub struct Background {
     child: Child,
     stdout: Stream,
@@ -73,19 +73,19 @@ impl Background {
     }
 
     pub fn process(&self) -> Process {
-        Process::find(self.child.id() as i32).expect("it lives")
+        Process::find(self.child.id() as i32).expect("the program is running")
     }
 
     pub fn signal(&self, signal: Signal) {
         crate::process::signal(self.child.id() as i32, signal);
     }
 
-    /// Waits until this is in what it wrote on its standard output, and returns all of that.
+    /// Waits until its standard output contains this, and returns all of it.
     pub fn until_written(&self, text: &str) -> String {
         self.stdout.until(text, &self.description)
     }
 
-    pub fn until_complained(&self, text: &str) -> String {
+    pub fn until_stderr_has(&self, text: &str) -> String {
         self.stderr.until(text, &self.description)
     }
 
@@ -99,7 +99,7 @@ impl Background {
     }
 
     pub fn finish_within(mut self, patience: Duration) -> Output {
-        // One that `is_over` has reaped has no number any more.
+        // If `is_over` has reaped it, its pid is gone.
         if !self.is_over() {
             let pid = Pid::from_child(&self.child);
             let handle = pidfd_open(pid, PidfdFlags::empty()).expect("a child of ours");
@@ -125,7 +125,7 @@ impl Drop for Background {
     }
 }
 
-/// A stream that is read as it comes.
+/// A stream that is read in the background.
 pub(crate) struct Stream {
     shared: Arc<Shared>,
 }
@@ -149,7 +149,7 @@ impl Stream {
         std::thread::spawn(move || {
             let mut buffer = vec![0u8; 64 << 10];
             loop {
-                // A terminal whose last program is gone answers with an error: that is its end.
+                // Reading a terminal fails after its last program has ended: that is the end.
                 let length = source.read(&mut buffer).unwrap_or(0);
                 let mut read = ours.read.lock().expect("no panic inside");
                 read.bytes.extend_from_slice(&buffer[..length]);
@@ -163,7 +163,7 @@ impl Stream {
         Self { shared }
     }
 
-    /// Waits until this is in it, and returns all that is.
+    /// Waits until the stream contains this, and returns all of it.
     pub(crate) fn until(&self, text: &str, description: &str) -> String {
         let read = self.shared.read.lock().expect("no panic inside");
         let (read, _) = self
@@ -179,12 +179,12 @@ impl Stream {
         written
     }
 
-    /// What there is so far.
+    /// What was read so far.
     pub(crate) fn so_far(&self) -> Vec<u8> {
         self.shared.read.lock().expect("no panic inside").bytes.clone()
     }
 
-    /// All of it, once its end has come. If somebody else still holds the other side, that is a failure.
+    /// The whole stream, after its end. Fails if a process still holds the other side open.
     pub(crate) fn whole(&self, description: &str) -> Vec<u8> {
         let read = self.shared.read.lock().expect("no panic inside");
         let (read, _) = self

@@ -1,4 +1,4 @@
-//! The supervisor's door, asked word by word: for what no verb says.
+//! A client of the control socket that sends single requests: for what no command does.
 
 use crate::home::Home;
 use crate::waiting::{PATIENCE, eventually};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 
-pub struct Door {
+pub struct ControlSocket {
     stream: BufReader<UnixStream>,
     number: u64,
 }
 
-impl Door {
-    /// As soon as it is open.
+impl ControlSocket {
+    /// Connects as soon as the socket accepts.
     pub fn connect(home: &Home) -> Self {
         let path = home.file("ostler.sock");
         let stream = eventually("the control socket accepts connections", || {
@@ -22,7 +22,7 @@ impl Door {
         Self { stream: BufReader::new(stream), number: 0 }
     }
 
-    /// The whole answer; an error is that the supervisor has gone.
+    /// Sends a request and returns the whole answer; fails if the supervisor has ended.
     pub fn try_call(&mut self, method: &str, params: &Value) -> io::Result<Value> {
         self.number += 1;
         let request = json!({ "id": self.number, "method": method, "params": params });
@@ -34,7 +34,7 @@ impl Door {
         Ok(serde_json::from_str(&line).unwrap_or_else(|bad| panic!("{bad}: {line:?}")))
     }
 
-    /// What it came to.
+    /// Sends a request and returns its result; it must succeed.
     #[track_caller]
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         let answer = self.try_call(method, &params).expect("an answer");
@@ -42,7 +42,7 @@ impl Door {
         answer["ok"].clone()
     }
 
-    /// The code and the words it was refused with.
+    /// Sends a request and returns the error's code and message; it must fail.
     #[track_caller]
     pub fn refused(&mut self, method: &str, params: Value) -> (String, String) {
         let answer = self.try_call(method, &params).expect("an answer");

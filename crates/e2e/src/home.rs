@@ -1,4 +1,4 @@
-//! A home for one test, and the promise that nothing of it is left afterwards.
+//! A home for one test. After the test, no process or file of it may be left.
 
 use crate::call::{Background, Output};
 use crate::process::{Process, processes_with};
@@ -13,10 +13,10 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Everything that is started through a home carries this variable with the home's own value.
+/// Every process that is started through a home has this variable with the home's own value.
 const MARKER: &str = "OSTLER_E2E";
 
-/// A user who is not root: `nobody` on Linux.
+/// A user who is not root: uid 65534 on Linux.
 pub const STRANGER: u32 = 65_534;
 
 pub struct Home {
@@ -39,7 +39,7 @@ impl Home {
         Self::with(&[])
     }
 
-    /// With these in the environment of every call, and so of the supervisor that the first call makes.
+    /// With these variables in the environment of every call, and so of the supervisor that the first call starts.
     pub fn with(variables: &[(&str, &str)]) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -58,8 +58,8 @@ impl Home {
         }
     }
 
-    /// A home of an ordinary user, who may make no cgroups: every call is made as that user. If the
-    /// tests do not run as root, that is whoever runs them.
+    /// A home of an ordinary user, who cannot create cgroups: every call runs as that user. If the
+    /// tests do not run as root, it is the user who runs them.
     pub fn of_ordinary_user() -> Self {
         let mut home = Self::new();
         if is_root() {
@@ -74,7 +74,7 @@ impl Home {
         home
     }
 
-    /// Mounts a disk of this size at a place in the test's folder; `None` where we may not.
+    /// Mounts a disk of this size in the test's folder; `None` without the permission.
     pub fn small_disk(&mut self, place: &str, bytes: u64) -> Option<PathBuf> {
         let path = self.folder.path().join(place);
         std::fs::create_dir_all(&path).expect("a folder");
@@ -86,14 +86,24 @@ impl Home {
         mounted.then(|| self.disk.insert(path).clone())
     }
 
-    /// The same with the home itself at another place inside of the test's folder.
+    /// Changes the size of a disk of the test.
+    pub fn resize_disk(&self, path: &Path, bytes: u64) {
+        let resized = Command::new("mount")
+            .args(["-o", &format!("remount,size={bytes}")])
+            .arg(path)
+            .output()
+            .expect("mount");
+        assert!(resized.status.success(), "{resized:?}");
+    }
+
+    /// The same home at another path inside the test's folder.
     #[must_use]
     pub fn at(mut self, place: &str) -> Self {
         self.home = self.folder.path().join(place);
         self
     }
 
-    /// Whom every call is made as, if that is not whoever runs the tests.
+    /// The user that runs every call, if not the user who runs the tests.
     pub fn user(&self) -> Option<u32> {
         self.user
     }
@@ -154,14 +164,14 @@ impl Home {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        // An ordinary user may not be let into the folder that the tests were built in.
+        // An ordinary user may have no access to the folder that the tests were built in.
         let binary = self.user.map_or_else(Self::binary, |_| self.folder().join("ostler"));
         let mut command = self.program(binary);
         command.args(arguments);
         command
     }
 
-    /// Calls the binary and waits for its end.
+    /// Runs the executable and waits for its end.
     pub fn ostler(&self, arguments: &[&str]) -> Output {
         Background::start(self.command(arguments), b"").finish()
     }
@@ -170,7 +180,7 @@ impl Home {
         Background::start(self.command(arguments), input).finish()
     }
 
-    /// Calls the binary and lets it go on.
+    /// Starts the executable in the background.
     pub fn spawn(&self, arguments: &[&str]) -> Background {
         Background::start(self.command(arguments), b"")
     }
@@ -210,7 +220,7 @@ impl Home {
         self.ostler(&["cancel", "--json", run]).ok().json()
     }
 
-    /// Follows the run's log until this stands in it; returns what was written so far.
+    /// Follows the run's log until it contains this; returns what was written so far.
     pub fn until_logged(&self, run: &str, text: &str) -> String {
         self.spawn(&["logs", "-f", run]).until_written(text)
     }
@@ -239,7 +249,7 @@ impl Home {
         list(self.ostler(&["events", "--json", "--run", run]).ok().json())
     }
 
-    /// How often this happened to the run.
+    /// How many journal entries of this kind the run has.
     #[track_caller]
     pub fn count(&self, run: &str, what: &str) -> usize {
         self.events(run).iter().filter(|event| event["what"] == what).count()
@@ -252,7 +262,7 @@ impl Home {
         found.unwrap_or_else(|| panic!("no {what} among {events:#?}"))
     }
 
-    /// One number of `ostler metrics --json`; `label` is the value of its only label.
+    /// One value of `ostler metrics --json`; `label` is the value of its only label.
     #[track_caller]
     pub fn metric(&self, name: &str, label: Option<&str>) -> u64 {
         let samples = list(self.ostler(&["metrics", "--json"]).ok().json());
@@ -266,7 +276,7 @@ impl Home {
         sample["value"].as_u64().expect("a number")
     }
 
-    /// The process that calls itself the supervisor of this home.
+    /// The supervisor process of this home.
     pub fn supervisor(&self) -> Option<Process> {
         self.own("supervisor")
     }
@@ -289,7 +299,7 @@ impl Home {
         self.supervisor().expect("a supervisor").pid
     }
 
-    /// SIGKILL, and its end is awaited. Its guardian will start another.
+    /// Kills the supervisor and waits for its end. Its guardian will start another.
     #[track_caller]
     pub fn kill_supervisor(&self) {
         let supervisor = self.supervisor().expect("a supervisor");
@@ -297,7 +307,7 @@ impl Home {
         supervisor.wait_gone();
     }
 
-    /// SIGKILL of guardian and supervisor, as if at once: neither sees the other die.
+    /// Kills guardian and supervisor at the same time: neither sees the other die.
     #[track_caller]
     pub fn kill_daemon(&self) {
         let supervisor = self.supervisor().expect("a supervisor");
@@ -314,7 +324,7 @@ impl Home {
         format!("{MARKER}={}", self.marker)
     }
 
-    /// Every live process that was started through this home, the supervisor included.
+    /// Every live process that was started through this home, including the supervisor.
     pub fn processes(&self) -> Vec<Process> {
         processes_with(&self.variable())
     }
@@ -328,14 +338,14 @@ impl Home {
             .collect()
     }
 
-    /// `ostler stop`, and the moment that the kernel takes to bury the supervisor.
+    /// Runs `ostler stop`, and waits until the kernel has removed the supervisor's process.
     #[track_caller]
     pub fn stop(&self) {
         self.ostler(&["stop"]).ok();
         eventually("nothing of the home is left", || self.processes().is_empty().then_some(()));
     }
 
-    /// The cgroups that were made for this home and are still there: the room, and what is in it.
+    /// The cgroups of this home that still exist: its parent cgroup, and those in it.
     pub fn boundaries(&self) -> (Option<PathBuf>, Vec<PathBuf>) {
         let instance = std::fs::read_to_string(self.file("instance")).unwrap_or_default();
         let own = Process::find(std::process::id() as i32).map(|own| own.cgroup());
@@ -367,15 +377,15 @@ impl Home {
         None
     }
 
-    /// Everything is ended; what had to be ended by us is returned.
+    /// Ends everything; returns what the test had to kill.
     fn clear(&self) -> Vec<String> {
         for process in self.processes() {
-            // A supervisor that a test stopped would never answer.
+            // A supervisor that a test stopped by a signal would never answer.
             process.signal(Signal::CONT);
         }
         let stopped = self.try_stop();
         if stopped == Some(3) && !self.processes().is_empty() {
-            // A test killed it: the next one has to find what it left.
+            // A test killed it: the next one has to find the remaining processes.
             let _ = self.command(&["runs"]).output();
             self.try_stop();
         }
@@ -389,7 +399,7 @@ impl Home {
             return Vec::new();
         }
         let description = left.iter().map(|process| format!("{process:?}")).collect();
-        eventually("what was left is killed", || {
+        eventually("the remaining processes are killed", || {
             let left = self.processes();
             for process in &left {
                 process.signal(Signal::KILL);

@@ -1,8 +1,8 @@
-//! What the black-box tests stand on: a home of its own for each test, the real binary, the kernel's
-//! own word about processes, and a real terminal.
+//! The base of the black-box tests: a home for each test, the real executable, the kernel's
+//! view of the processes, and a real terminal.
 //!
 //! Nothing here knows how Ostler works inside. The one exception is the registry's file, which a few
-//! tests change from outside to make a past that cannot be had otherwise.
+//! tests change from outside to create a state that they cannot reach otherwise.
 
 mod app_socket;
 mod call;
@@ -16,7 +16,7 @@ mod waiting;
 
 pub use app_socket::Wire;
 pub use call::{Background, Output};
-pub use control_socket::Door;
+pub use control_socket::ControlSocket;
 pub use home::{Home, STRANGER};
 pub use process::{Bystander, Process, boot_id, processes_with, signal};
 pub use registry::Registry;
@@ -33,7 +33,7 @@ macro_rules! helper {
     };
 }
 
-/// The programs that a test needs: where one of them is missing the test is skipped, and counted.
+/// The programs that a test needs: if one of them is missing, the test is skipped and counted.
 #[macro_export]
 macro_rules! needs {
     ($($program:literal),+) => {

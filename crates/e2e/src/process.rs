@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-/// One process: its number and when it began, so that a recycled number is not taken for it.
+/// One process: its pid and start time, so that a process that reused the pid is not mistaken for it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Process {
     pub pid: i32,
@@ -15,7 +15,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// `None` if there is none, or only its corpse.
+    /// `None` if it does not exist or is a zombie.
     pub fn find(pid: i32) -> Option<Self> {
         let stat = Stat::read(pid)?;
         (!stat.dead).then_some(Self { pid, start_time: stat.start_time })
@@ -25,11 +25,11 @@ impl Process {
         Self::find(self.pid).is_some_and(|now| now.start_time == self.start_time)
     }
 
-    /// Until its last thread is gone, and with it everything that it held.
+    /// Waits until its last thread has ended, and its descriptors are closed.
     pub fn wait_gone(&self) {
         let handle =
             Pid::from_raw(self.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        // Its first thread may be a corpse already while others still hold the door open.
+        // Its first thread may be a zombie already while others still hold the socket open.
         let same = Stat::read(self.pid).is_some_and(|stat| stat.start_time == self.start_time);
         if let Some(handle) = handle.filter(|_| same) {
             let limit = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
@@ -57,15 +57,15 @@ impl Process {
         Stat::read(self.pid).map(|stat| stat.state)
     }
 
-    /// Whether it carries this in the environment it was started with.
+    /// Whether this is in the environment it was started with.
     pub fn has_variable(&self, variable: &str) -> bool {
         fs::read(format!("/proc/{}/environ", self.pid)).is_ok_and(|environment| {
             environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
         })
     }
 
-    /// What this variable is in the environment it was started with. An entry without its final zero is cut off:
-    /// the kernel stops in the middle when the process ends while it is read.
+    /// The value of this variable in the environment it was started with. An entry without its final zero is incomplete:
+    /// the kernel stops early when the process ends during the read.
     pub fn variable(&self, name: &str) -> Option<String> {
         let environment = fs::read(format!("/proc/{}/environ", self.pid)).ok()?;
         environment.split_inclusive(|byte| *byte == 0).find_map(|entry| {
@@ -80,7 +80,7 @@ impl Process {
         groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default().to_owned()
     }
 
-    /// The words it was started with.
+    /// The arguments it was started with.
     pub fn arguments(&self) -> Vec<String> {
         let line = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
         let words = String::from_utf8_lossy(&line).into_owned();
@@ -135,7 +135,7 @@ pub fn processes_with(variable: &str) -> Vec<Process> {
         .collect()
 }
 
-/// Through a descriptor: if the process is gone, nobody else is hit.
+/// Through a pidfd: if the process is gone, no other process gets the signal.
 pub fn signal(pid: i32, signal: Signal) {
     let Some(number) = Pid::from_raw(pid) else { return };
     if let Ok(handle) = pidfd_open(number, PidfdFlags::empty()) {
@@ -147,7 +147,7 @@ pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("boot id").trim().to_owned()
 }
 
-/// A process that has nothing to do with Ostler and must survive whatever Ostler does.
+/// A process outside of Ostler, which must survive everything that Ostler does.
 pub struct Bystander {
     child: Child,
     process: Process,
@@ -161,8 +161,8 @@ impl Bystander {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .expect("a bystander starts");
-        let process = Process::find(child.id() as i32).expect("a bystander lives");
+            .expect("the bystander starts");
+        let process = Process::find(child.id() as i32).expect("the bystander is running");
         Self { child, process }
     }
 

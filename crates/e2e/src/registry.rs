@@ -1,4 +1,4 @@
-//! The registry's file, changed from outside: to make a past that cannot be had otherwise.
+//! Changes the registry's file from outside, to create a state that tests cannot reach otherwise.
 
 use crate::home::Home;
 use rusqlite::Connection;

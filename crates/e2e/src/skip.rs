@@ -1,8 +1,8 @@
-//! A test that cannot run here says so, and is counted: `OSTLER_E2E_SKIPPED` names the file of the count.
+//! A test that cannot run here prints the reason, and is counted: `OSTLER_E2E_SKIPPED` names the file of the count.
 
 use std::io::Write as _;
 
-/// Told where a reader sees it, with the name of the test that calls it.
+/// Prints the reason with the name of the calling test.
 pub fn skipped(why: &str) {
     let thread = std::thread::current();
     let description = format!("skipped: {}: {why}", thread.name().unwrap_or("a test"));

@@ -1,4 +1,4 @@
-//! A real terminal with a program on it, as a person would have.
+//! A real terminal with a program on it.
 
 use crate::call::Stream;
 use crate::process::Process;
@@ -27,7 +27,8 @@ impl Terminal {
         let master = openpt(flags).expect("a terminal");
         grantpt(&master).expect("grantpt");
         unlockpt(&master).expect("unlockpt");
-        let slave: OwnedFd = ioctl_tiocgptpeer(&master, flags).expect("its other side");
+        let slave: OwnedFd =
+            ioctl_tiocgptpeer(&master, flags).expect("the program's side of the terminal");
         tcsetwinsize(&master, size(columns, rows)).expect("a size");
         command
             .env("TERM", "xterm-256color")
@@ -44,7 +45,7 @@ impl Terminal {
             });
         }
         let child = command.spawn().expect("it starts on a terminal");
-        // Ours was the last copy of the other side: its closing means that the program is gone.
+        // This was our last copy of the program's side: it is closed when the program has ended.
         drop(command);
         let master = File::from(master);
         let seen = Stream::collect(master.try_clone().expect("dup"));
@@ -60,12 +61,12 @@ impl Terminal {
         self.size.set((columns, rows));
     }
 
-    /// Waits until this was shown, and returns everything that was.
+    /// Waits until this was printed, and returns all output.
     pub fn until_shown(&self, text: &str) -> String {
         self.seen.until(text, "the terminal")
     }
 
-    /// The picture on it now.
+    /// The text on the screen now.
     pub fn screen(&self) -> String {
         let (columns, rows) = self.size.get();
         let cells = |count: u16| NonZeroU16::new(count).expect("a terminal has cells");
@@ -74,7 +75,7 @@ impl Terminal {
         screen.screen().contents()
     }
 
-    /// Waits until this is on its screen, and returns the picture.
+    /// Waits until this is on the screen, and returns the screen's text.
     pub fn until_on_screen(&self, text: &str) -> String {
         let began = std::time::Instant::now();
         loop {

@@ -1,13 +1,13 @@
-//! Waiting with a deadline, for what nobody can tell us.
+//! Waiting with a deadline, for events that no descriptor reports.
 
 use std::time::{Duration, Instant};
 
-/// How long anything may take before a test gives up. Generous: a loaded machine is no failure.
+/// The time limit of every wait. Generous, because the machine may be loaded.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 const STEP: Duration = Duration::from_millis(5);
 
-/// Waits until the answer is there; panics with `what` if it does not come.
+/// Polls until `look` returns a value; panics with `what` after the time limit.
 pub fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     eventually_within(PATIENCE, what, look)
 }
@@ -22,7 +22,7 @@ pub fn eventually_within<T>(
         if let Some(found) = look() {
             return found;
         }
-        assert!(began.elapsed() < patience, "waited {patience:?} in vain: {what}");
+        assert!(began.elapsed() < patience, "waited {patience:?} without success: {what}");
         std::thread::sleep(STEP);
     }
 }

@@ -19,9 +19,9 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    pub(crate) fn at(self, registry: &std::path::Path) -> Self {
+    pub(crate) fn at(self, place: &std::path::Path) -> Self {
         match self {
-            Self::Registry(error) => Self::Registry(error.at(registry)),
+            Self::Registry(error) => Self::Registry(error.at(place)),
             other => other,
         }
     }

@@ -68,7 +68,7 @@ pub enum HandOver {
 pub struct Caretaker {
     pub guardian: Option<i32>,
     /// Why the program of an upgrade was not used.
-    pub went_back: Option<String>,
+    pub rollback_reason: Option<String>,
 }
 
 /// What holds the processes of a live run.
@@ -77,7 +77,7 @@ pub struct RunHandles {
     /// Its cgroup, if it has one.
     pub boundary: Option<String>,
     /// The note that names the run's process in a tmux pane.
-    pub pane_slot: Option<PathBuf>,
+    pub pane_note: Option<PathBuf>,
     /// The process that adopts its orphans, if it has no cgroup.
     pub reaper: Option<i32>,
 }
@@ -361,7 +361,7 @@ impl Handle {
         self.notify(Ask::Resize { run, size });
     }
 
-    /// Ends every run, then the supervisor. Replies when the runs are gone; `None` if it had stopped before.
+    /// Ends every run, then the supervisor. Replies when all runs have ended; `None` if the supervisor had already stopped.
     pub async fn shutdown(&self, by: Actor) -> Option<Stopped> {
         self.ask(|reply| Ask::Shutdown { by, reply }).await
     }
@@ -431,7 +431,7 @@ impl Handle {
     }
 
     pub fn thread_heartbeat_seen(&self, liveness: u64) {
-        self.heartbeats_seen.door.store(liveness, Ordering::Release);
+        self.heartbeats_seen.control_socket.store(liveness, Ordering::Release);
     }
 
     /// Hands over to a new supervisor of the same or another program. The runs continue.

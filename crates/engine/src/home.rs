@@ -2,12 +2,14 @@
 
 use ostler_model::{InstanceId, RunId, TmuxOrder, stable_hash};
 use ostler_os::FolderRefused;
+use ostler_registry::Registry;
 use ostler_sys::{Durability, write_atomic};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -40,7 +42,7 @@ const SHORT_PREFIX: &str = "ostler-";
 pub struct Home {
     path: PathBuf,
     socket: PathBuf,
-    registry: PathBuf,
+    registry: Arc<dyn Registry>,
 }
 
 impl Home {
@@ -74,7 +76,7 @@ impl Home {
             }
             None => path.join("registry.db"),
         };
-        Ok(Self { path, socket, registry })
+        Ok(Self { path, socket, registry: ostler_registry::at(registry) })
     }
 
     pub fn path(&self) -> &Path {
@@ -143,13 +145,13 @@ impl Home {
     }
 
     /// The link to the socket, for clients that do not know its folder.
-    pub(crate) fn way_to_socket(&self) -> Option<PathBuf> {
+    pub(crate) fn link_to_socket(&self) -> Option<PathBuf> {
         Some(self.socket_in_home()).filter(|way| *way != self.socket)
     }
 
     /// The paths of the control socket, the usual one first.
     pub fn sockets(&self) -> Vec<PathBuf> {
-        std::iter::once(self.socket.clone()).chain(self.way_to_socket()).collect()
+        std::iter::once(self.socket.clone()).chain(self.link_to_socket()).collect()
     }
 
     pub(crate) fn socket_in_home(&self) -> PathBuf {
@@ -165,7 +167,7 @@ impl Home {
         self.socket = self.socket_in_home();
     }
 
-    pub fn registry(&self) -> &Path {
+    pub fn registry(&self) -> &Arc<dyn Registry> {
         &self.registry
     }
 
@@ -255,26 +257,20 @@ impl Home {
         Ok(())
     }
 
-    /// Every process that the registry names may be signalled, so no other user may write it, or a file that belongs to
-    /// it, or put another in its place. SQLite keeps those files beside the real file.
+    /// Every process that the registry names may be signalled, so no other user may write it, or put another in its
+    /// place.
     fn trust_registry(&self) -> Result<(), HomeError> {
         let refused = |path: &Path, why| HomeError::Registry { path: path.to_owned(), why };
-        let real = fs::canonicalize(&self.registry).unwrap_or_else(|_| self.registry.clone());
-        let folders = [self.registry.parent(), real.parent()];
-        for folder in folders.into_iter().flatten().filter(|folder| *folder != self.path) {
+        let folders = self.registry.folders();
+        for folder in folders.iter().filter(|folder| **folder != self.path) {
             match ostler_os::trust_folder(folder) {
                 Ok(()) | Err(FolderRefused::Unseen { .. }) => {}
                 Err(error) => {
-                    return Err(refused(&self.registry, format!("is not safe: {error}")));
+                    return Err(refused(self.registry.place(), format!("is not safe: {error}")));
                 }
             }
         }
-        let beside = |end: &str| {
-            let mut name = real.clone().into_os_string();
-            name.push(end);
-            PathBuf::from(name)
-        };
-        for path in [real.clone(), beside("-wal"), beside("-shm"), beside("-journal")] {
+        for path in self.registry.files() {
             if let Some(why) = ostler_os::distrust_file(&path) {
                 return Err(refused(&path, why));
             }

@@ -33,6 +33,7 @@ pub use handle::{
 };
 pub use home::{Home, HomeError};
 pub use ostler_core::unit::Ask as UnitAsk;
+pub use ostler_registry::Check as RegistryCheck;
 pub use ostler_screen::panic_is_contained;
 pub use output::{LogReader, OutputState, OutputTotal, Piece, default_output_bytes, output_bytes};
 pub use runs::input::Input;
@@ -46,20 +47,20 @@ pub use units::{Declaration, WaitCondition};
 /// The runs of this home that are live according to its registry, for a caller that cannot reach the supervisor.
 /// Another home may share the registry: its runs are not listed. Changes nothing.
 pub fn recorded_live(home: &Home) -> Vec<ostler_model::RunId> {
-    let Ok(reader) = ostler_registry::Reader::open(home.registry()) else { return Vec::new() };
+    let Ok(reader) = home.registry().reader() else { return Vec::new() };
     let live = reader.live().unwrap_or_default().into_iter();
     live.filter(|record| is_of(home, record)).map(|record| record.run_id).collect()
 }
 
 /// The results of those of `runs` that have ended. A run that another home has taken over goes on there.
 pub fn recorded_ends(home: &Home, runs: &[ostler_model::RunId]) -> Vec<ostler_model::RunResult> {
-    let found = runs.iter().filter_map(|run| recorded(home.registry(), *run));
+    let found = runs.iter().filter_map(|run| recorded(home, *run));
     found.filter(|record| is_of(home, record)).map(|record| record.result()).collect()
 }
 
 /// One line for each process that this home could not end and that still lives. Changes nothing.
 pub fn recorded_left(home: &Home) -> Vec<String> {
-    let Ok(reader) = ostler_registry::Reader::open(home.registry()) else { return Vec::new() };
+    let Ok(reader) = home.registry().reader() else { return Vec::new() };
     let records = reader.unkillable(ostler_os::boot_id()).unwrap_or_default();
     let records = records.iter().filter(|record| is_of(home, record));
     records.flat_map(runs::strays::describe_survivors).collect()
@@ -69,15 +70,7 @@ fn is_of(home: &Home, record: &ostler_model::RunRecord) -> bool {
     home.known_instance().is_none_or(|own| own == record.owner_instance_id)
 }
 
-/// A run's record in a registry. Changes nothing.
-pub fn recorded(
-    registry: &std::path::Path,
-    run: ostler_model::RunId,
-) -> Option<ostler_model::RunRecord> {
-    ostler_registry::Reader::open(registry).ok()?.run(run).ok().flatten()
-}
-
-/// Checks a registry file, for `doctor`. Changes nothing.
-pub fn check_registry(path: &std::path::Path) -> Result<(), String> {
-    ostler_registry::Reader::inspect(path).map_err(|error| error.description())?.check()
+/// A run's record in this home's registry. Changes nothing.
+pub fn recorded(home: &Home, run: ostler_model::RunId) -> Option<ostler_model::RunRecord> {
+    home.registry().reader().ok()?.run(run).ok().flatten()
 }

@@ -9,7 +9,9 @@ use crate::runs::table::LiveRun;
 use crate::supervisor::{Activity, Supervisor, now};
 use crate::units::UnitWaiter;
 use ostler_core::{Event, NewRun};
-use ostler_model::{Actor, Detach, Extinct, RunId, RunRecord, RunSpec, RunState, UnitView};
+use ostler_model::{
+    Actor, Detach, Extinct, Purpose, RunId, RunRecord, RunSpec, RunState, UnitView,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -79,7 +81,7 @@ impl Supervisor {
             Ask::Shutdown { by, reply } => {
                 self.waiting.stop_replies.push(reply);
                 self.identity.home.note_stopped();
-                self.life.is_to_come_again = false;
+                self.life.restart_requested = false;
                 self.begin_stop(by);
             }
             Ask::Restart { by, reply } => {
@@ -108,11 +110,11 @@ impl Supervisor {
             Ask::Boundaries { reply } => {
                 let boundary = |live: &LiveRun| {
                     let scope = live.scope.as_ref();
-                    let pane_slot = scope.and_then(ostler_os::Scope::pane_slot).cloned();
+                    let pane_note = scope.and_then(ostler_os::Scope::pane_note).cloned();
                     let boundary = scope.and_then(ostler_os::Scope::boundary);
                     let reaper = scope.and_then(ostler_os::Scope::reaper);
                     let reaper = reaper.map(|reaper| reaper.fingerprint().pid);
-                    (live.run, RunHandles { boundary, pane_slot, reaper })
+                    (live.run, RunHandles { boundary, pane_note, reaper })
                 };
                 let _ = reply.send(self.runs.live.values().map(boundary).collect());
             }
@@ -149,7 +151,7 @@ impl Supervisor {
             Ask::Guardian { reply } => {
                 let _ = reply.send(Caretaker {
                     guardian: self.guardian_pid(),
-                    went_back: self.guardian.guardian_info.went_back.clone(),
+                    rollback_reason: self.guardian.guardian_info.rollback_reason.clone(),
                 });
             }
         }
@@ -215,6 +217,7 @@ impl Supervisor {
         let record = RunRecord {
             run_id: id,
             session_id: spec.session_id.clone(),
+            purpose: spec.purpose,
             backend_id: spec.backend,
             unit: spec.unit.clone(),
             pid: None,
@@ -222,7 +225,7 @@ impl Supervisor {
             boot_id: ostler_os::boot_id().to_owned(),
             process_unique: None,
             process_group_id: None,
-            cgroup: self.platform.room.planned(&id.to_string()),
+            cgroup: self.platform.scopes.planned(&id.to_string()),
             reaper: None,
             state: RunState::Starting,
             created_at_ms: at_ms,
@@ -247,7 +250,7 @@ impl Supervisor {
             detach_allowed: spec.detach == Detach::Allow,
             started_mono_ms: None,
             output_bytes: 0,
-            enforced: self.platform.room.planned_limits(&id.to_string(), spec.resources),
+            enforced: self.platform.scopes.planned_limits(&id.to_string(), spec.resources),
             out_of_memory: false,
             memory_kills: 0,
             escaped: Vec::new(),
@@ -262,8 +265,7 @@ impl Supervisor {
             cancel_reason: None,
         };
         let (limits, detach) = (spec.limits, spec.detach);
-        let is_check = spec.session_id == RunSpec::CHECK_SESSION;
-        let is_passing = is_check && spec.scope_key.is_none() && record.cgroup.is_some();
+        let is_passing = spec.purpose == Purpose::Check && record.cgroup.is_some();
         let note = self.pane_note(&record);
         self.add_live(id, spec, note, is_passing);
         self.watch_client(id, watched.as_deref());

@@ -2,12 +2,14 @@
 //! folder at the last logout, and people remove files. Every 2.5 s each file is compared with the bound one by inode,
 //! and bound again if it is missing or was replaced.
 
-use crate::checks::prober::Order;
-use crate::guardian_link::inheritance::{APP_DOOR, APP_DOOR_FILE, DOOR, DOOR_FILE, End};
+use crate::checks::prober::ProbeCommand;
+use crate::guardian_link::inheritance::{
+    APP_SOCKET, APP_SOCKET_FILE, CONTROL_SOCKET, CONTROL_SOCKET_FILE, End,
+};
 use crate::home::make_private_folder;
 use crate::supervisor::Supervisor;
 use ostler_model::{Actor, RunId, What};
-use ostler_os::{Door, SocketFile};
+use ostler_os::{ListeningSocket, SocketFile};
 use serde_json::json;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -29,7 +31,7 @@ pub struct Listening {
 
 /// The dispatcher's data of a socket on which another thread accepts.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct OwnSocket {
     name: &'static str,
     file_name: &'static str,
     file: SocketFile,
@@ -40,11 +42,11 @@ pub(crate) struct Kept {
 
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
-    kept: Vec<Kept>,
+    kept: Vec<OwnSocket>,
     /// The link in the home to a socket elsewhere.
     link: Option<SocketFile>,
     /// The sockets on which runs report readiness.
-    words: Vec<(RunId, SocketFile)>,
+    notify_sockets: Vec<(RunId, SocketFile)>,
     due: u64,
 }
 
@@ -53,22 +55,22 @@ impl Sockets {
         self.due
     }
 
-    pub(crate) fn add_word(&mut self, run: RunId, file: SocketFile) {
-        self.words.retain(|(known, _)| *known != run);
-        self.words.push((run, file));
+    pub(crate) fn add_notify_socket(&mut self, run: RunId, file: SocketFile) {
+        self.notify_sockets.retain(|(known, _)| *known != run);
+        self.notify_sockets.push((run, file));
     }
 
-    pub(crate) fn forget_word(&mut self, run: RunId) {
-        if let Some(at) = self.words.iter().position(|(known, _)| *known == run) {
+    pub(crate) fn forget_notify_socket(&mut self, run: RunId) {
+        if let Some(at) = self.notify_sockets.iter().position(|(known, _)| *known == run) {
             // The unit's next run may already listen there: then the file is that run's.
-            self.words.swap_remove(at).1.remove();
+            self.notify_sockets.swap_remove(at).1.remove();
         }
     }
 
     /// At the end: removes only the files that are still ours.
     pub(crate) fn remove_all(&mut self) {
-        let doors = self.kept.drain(..).map(|kept| kept.file);
-        for file in doors.chain(self.link.take()) {
+        let files = self.kept.drain(..).map(|kept| kept.file);
+        for file in files.chain(self.link.take()) {
             file.remove();
         }
     }
@@ -76,25 +78,30 @@ impl Sockets {
 
 impl Supervisor {
     /// The inherited control socket, or a new one. Clients that connect while no supervisor runs wait for the next one.
-    pub fn open_door(&mut self) -> io::Result<Listening> {
+    pub fn open_control_socket(&mut self) -> io::Result<Listening> {
         let path = self.identity.home.socket().to_owned();
-        let door = self.take_up_socket(&path, DOOR, DOOR_FILE)?;
-        let listening = self.keep_socket(door, DOOR, DOOR_FILE)?;
+        let socket = self.take_up_socket(&path, CONTROL_SOCKET, CONTROL_SOCKET_FILE)?;
+        let listening = self.keep_socket(socket, CONTROL_SOCKET, CONTROL_SOCKET_FILE)?;
         self.link_socket();
         Ok(listening)
     }
 
     /// The same for the app socket.
-    pub fn open_app_door(&mut self) -> io::Result<Listening> {
+    pub fn open_app_socket(&mut self) -> io::Result<Listening> {
         let path = self.faces.apps.socket();
         if let Some(folder) = path.parent() {
             make_private_folder(folder)?;
         }
-        let door = self.take_up_socket(&path, APP_DOOR, APP_DOOR_FILE)?;
-        self.keep_socket(door, APP_DOOR, APP_DOOR_FILE)
+        let socket = self.take_up_socket(&path, APP_SOCKET, APP_SOCKET_FILE)?;
+        self.keep_socket(socket, APP_SOCKET, APP_SOCKET_FILE)
     }
 
-    fn take_up_socket(&mut self, path: &Path, name: &str, file_name: &str) -> io::Result<Door> {
+    fn take_up_socket(
+        &mut self,
+        path: &Path,
+        name: &str,
+        file_name: &str,
+    ) -> io::Result<ListeningSocket> {
         let listener = self.guardian.guardian_link.inheritance.take(name);
         let file = self.guardian.guardian_link.inheritance.take(file_name);
         let file = match file {
@@ -104,22 +111,22 @@ impl Supervisor {
         };
         match (listener, file) {
             (Some(listener), Some(file)) if path.exists() && file.is_in_place() => {
-                Door::held(listener, file)
+                ListeningSocket::held(listener, file)
             }
-            (Some(_) | None, _) => Door::open(path),
+            (Some(_) | None, _) => ListeningSocket::open(path),
         }
     }
 
     fn keep_socket(
         &mut self,
-        door: Door,
+        socket: ListeningSocket,
         name: &'static str,
         file_name: &'static str,
     ) -> io::Result<Listening> {
-        self.hand_socket(&door, name, file_name)?;
+        self.pass_socket_to_guardian(&socket, name, file_name)?;
         let (sender, next) = mpsc::unbounded_channel();
-        let file = door.file;
-        self.faces.sockets.kept.push(Kept {
+        let file = socket.file;
+        self.faces.sockets.kept.push(OwnSocket {
             name,
             file_name,
             file,
@@ -127,29 +134,29 @@ impl Supervisor {
             description: None,
         });
         self.faces.sockets.due = ostler_os::mono_ms() + LOOK_EVERY_MS;
-        Ok(Listening { first: door.listener, next })
+        Ok(Listening { first: socket.listener, next })
     }
 
     /// The guardian holds the socket and its file for the next supervisor.
-    fn hand_socket(
+    fn pass_socket_to_guardian(
         &mut self,
-        door: &Door,
+        socket: &ListeningSocket,
         name: &'static str,
         file_name: &'static str,
     ) -> io::Result<()> {
-        self.guardian.guardian_link.keep_instead(name, door.listener.try_clone()?);
-        self.guardian.guardian_link.keep_instead(file_name, door.file.clone());
+        self.guardian.guardian_link.keep_instead(name, socket.listener.try_clone()?);
+        self.guardian.guardian_link.keep_instead(file_name, socket.file.clone());
         Ok(())
     }
 
     /// Clients that know only the home find the socket through a link in it.
     fn link_socket(&mut self) {
         self.faces.sockets.link = None;
-        let Some(way) = self.identity.home.way_to_socket() else { return };
-        if ostler_os::clear_socket(&way).is_ok()
-            && std::os::unix::fs::symlink(self.identity.home.socket(), &way).is_ok()
+        let Some(link) = self.identity.home.link_to_socket() else { return };
+        if ostler_os::clear_socket(&link).is_ok()
+            && std::os::unix::fs::symlink(self.identity.home.socket(), &link).is_ok()
         {
-            self.faces.sockets.link = SocketFile::at(&way).ok();
+            self.faces.sockets.link = SocketFile::at(&link).ok();
         }
     }
 
@@ -184,18 +191,18 @@ impl Supervisor {
     }
 
     fn listen_again(&mut self, at: usize) {
-        let Kept { name, file_name, ref file, .. } = self.faces.sockets.kept[at];
+        let OwnSocket { name, file_name, ref file, .. } = self.faces.sockets.kept[at];
         let path = file.path().to_owned();
         let opened = self.open_again(&path, name);
-        let outcome = opened.and_then(|door| {
-            self.hand_socket(&door, name, file_name)?;
-            Ok(door)
+        let outcome = opened.and_then(|socket| {
+            self.pass_socket_to_guardian(&socket, name, file_name)?;
+            Ok(socket)
         });
         let kept = &mut self.faces.sockets.kept[at];
         let why = match outcome {
-            Ok(door) => {
-                let _ = kept.next.send(door.listener);
-                kept.file = door.file;
+            Ok(socket) => {
+                let _ = kept.next.send(socket.listener);
+                kept.file = socket.file;
                 kept.description = None;
                 "the socket file was missing and was created again".to_owned()
             }
@@ -215,16 +222,16 @@ impl Supervisor {
 
     /// Opens the socket at its path, or in the home if that folder cannot be created: root creates a user's runtime
     /// folder at login.
-    fn open_again(&mut self, path: &Path, name: &str) -> io::Result<Door> {
+    fn open_again(&mut self, path: &Path, name: &str) -> io::Result<ListeningSocket> {
         let there = |path: &Path| {
             path.parent().map_or(Ok(()), make_private_folder)?;
-            Door::open(path)
+            ListeningSocket::open(path)
         };
         let error = match there(path) {
-            Ok(door) => return Ok(door),
+            Ok(socket) => return Ok(socket),
             Err(error) => error,
         };
-        let is_control = name == DOOR;
+        let is_control = name == CONTROL_SOCKET;
         let beside = if is_control {
             self.identity.home.socket_in_home()
         } else {
@@ -236,13 +243,13 @@ impl Supervisor {
         if is_control && let Some(link) = self.faces.sockets.link.take() {
             link.remove();
         }
-        let door = there(&beside)?;
+        let socket = there(&beside)?;
         if is_control {
             self.identity.home.use_socket_in_home();
         } else {
             self.faces.apps.move_socket(beside);
         }
-        Ok(door)
+        Ok(socket)
     }
 
     /// Programs that report by the socket's path need its file.
@@ -250,7 +257,7 @@ impl Supervisor {
         let gone: Vec<(RunId, PathBuf)> = self
             .faces
             .sockets
-            .words
+            .notify_sockets
             .iter()
             .filter(|(_, file)| !file.is_in_place())
             .map(|(run, file)| (*run, file.path().to_owned()))
@@ -267,8 +274,8 @@ impl Supervisor {
                 self.guardian.guardian_link.fd_store.keep(&End::Word.name(run), &held);
                 self.guardian.guardian_link.words.insert(run, held);
             }
-            if self.threads.prober.order(Order::Receive { run, word, report }).is_ok() {
-                self.faces.sockets.add_word(run, file);
+            if self.threads.prober.order(ProbeCommand::Receive { run, word, report }).is_ok() {
+                self.faces.sockets.add_notify_socket(run, file);
             }
         }
     }

@@ -4,7 +4,8 @@ use crate::executable::Executable;
 use crate::machine::Exit;
 use crate::signals::unblock_all;
 use crate::startup::DescriptorLimit;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use ostler_sys::exit_status;
+use rustix::event::{Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -47,15 +48,13 @@ impl Watched {
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        let mut ended = [PollFd::new(&self.descriptor, PollFlags::IN)];
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut ended, Some(&at_once)).is_ok_and(|ready| ready > 0)
+        ostler_sys::has_ended(&self.descriptor)
     }
 
     /// The exit status. Reaps the process if it is a child of the guardian. Call it only after the process has ended.
     pub(crate) fn ending(&self) -> Exit {
         for _ in 0..LOOKS {
-            let status = reap(self.pid).or_else(|| exit_info(self.descriptor.as_fd()));
+            let status = reap(self.pid).or_else(|| exit_status(self.descriptor.as_fd()));
             if let Some(status) = status {
                 return exit_of(status);
             }
@@ -125,7 +124,7 @@ fn become_supervisor(recipe: &SupervisorCommand<'_>) -> io::Error {
             .args(recipe.arguments)
             .env_remove(crate::SUPERVISOR_VARIABLE)
             .env_remove(crate::RAN_VARIABLE)
-            .env_remove(crate::WENT_BACK_VARIABLE)
+            .env_remove(crate::ROLLBACK_VARIABLE)
             .envs(recipe.environment.iter().map(|(name, value)| (name, value)))
             .envs(names)
             .env("LISTEN_PID", &own)
@@ -224,23 +223,4 @@ pub(crate) fn reap(pid: i32) -> Option<i32> {
     // SAFETY: a plain out parameter.
     let reaped = unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) };
     (reaped == pid).then_some(status)
-}
-
-/// The exit status of a process that is not a child of the guardian (Linux ≥ 6.15).
-#[expect(unsafe_code, reason = "rustix has no PIDFD_GET_INFO")]
-fn exit_info(descriptor: BorrowedFd<'_>) -> Option<i32> {
-    #[repr(C)]
-    #[derive(Default)]
-    struct PidfdInfo {
-        mask: u64,
-        cgroup: u64,
-        ids: [u32; 11],
-        exit_code: i32,
-    }
-    const PIDFD_GET_INFO: libc::Ioctl = 0xC040_FF0B_u32 as libc::Ioctl;
-    const PIDFD_INFO_EXIT: u64 = 1 << 3;
-    let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, ..PidfdInfo::default() };
-    // SAFETY: the structure is the kernel's first published version; the ioctl number encodes its size.
-    let result = unsafe { libc::ioctl(descriptor.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
-    (result == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit_code)
 }

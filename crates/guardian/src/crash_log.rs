@@ -1,7 +1,7 @@
 //! `crash.log`: every crash of the supervisor, with its last lines of output. Append-only.
 
 use crate::machine::Exit;
-use crate::time::{duration, plain};
+use ostler_sys::{short_duration, utc_plain};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -30,8 +30,8 @@ pub fn append(path: &Path, crash: &Crash, output: &File, from: u64) -> io::Resul
     let mut entry = format!(
         "{}=== CRASH {} ===\nRan for: {}\nExit code: {code}\nError: {error}\nLast {LINES} lines of output:\n",
         if is_first { "" } else { "\n" },
-        plain(crash.at_ms),
-        duration(crash.ran_ms),
+        utc_plain(crash.at_ms),
+        short_duration(crash.ran_ms),
     )
     .into_bytes();
     let mut output = output.try_clone()?;

@@ -8,10 +8,10 @@ use crate::mailbox::Mailbox;
 use crate::output::{Output, log};
 use crate::report::Report;
 use crate::signals::Signals;
-use crate::startup::{DescriptorLimit, close_inherited, forget_text, number, take_lock};
+use crate::startup::{DescriptorLimit, close_inherited, number};
 use crate::state_file::{Counters, replace};
 use crate::store::Store;
-use crate::time::{duration, mono_ms, wall_ms};
+use ostler_sys::{forget_text, mono_ms, short_duration, take_lock, wall_ms};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{fstat, stat};
 use rustix::io::Errno;
@@ -49,7 +49,7 @@ struct Guardian {
     /// The executable that replaces the current one at the next hand-over. While it is on trial, it is in `trial`.
     candidate: Option<PathBuf>,
     trial: Option<Executable>,
-    went_back: Option<String>,
+    rollback_reason: Option<String>,
     /// The last `STATUS` that the supervisor sent.
     status: Option<String>,
     supervisor: Option<Watched>,
@@ -103,7 +103,7 @@ impl Guardian {
             let description = std::env::var(crate::COUNTERS_VARIABLE).ok();
             counters = description.and_then(|text| Counters::from_text(&text)).unwrap_or(counters);
         } else if let Some(lock) = take_lock(Path::new("lock"))? {
-            store.add(LOCK, vec![lock], None);
+            store.add(LOCK, vec![lock.into()], None);
         } else {
             return Ok(None);
         }
@@ -135,7 +135,7 @@ impl Guardian {
             executable: Executable::own()?,
             candidate: None,
             trial: None,
-            went_back: None,
+            rollback_reason: None,
             status: None,
             supervisor,
             reporting: None,
@@ -308,10 +308,10 @@ impl Guardian {
                 let description = crash_log::summary(&crash);
                 log(&format!(
                     "the supervisor crashed after {}: {description}; {then}",
-                    duration(ran_ms)
+                    short_duration(ran_ms)
                 ));
                 if self.trial.is_some() {
-                    self.went_back = Some(crash_log::summary(&crash));
+                    self.rollback_reason = Some(crash_log::summary(&crash));
                 }
             }
             Action::Forward(asked) => self.signal(match asked {
@@ -342,7 +342,7 @@ impl Guardian {
             }
             Action::Try => match self.candidate.take().map(|path| Executable::at(&path)) {
                 Some(Ok(trial)) => self.trial = Some(trial),
-                Some(Err(error)) => self.went_back = Some(error.to_string()),
+                Some(Err(error)) => self.rollback_reason = Some(error.to_string()),
                 None => {}
             },
             Action::Promote => {
@@ -376,7 +376,7 @@ impl Guardian {
             self.store.iter().map(|(name, descriptor)| (name, descriptor.as_fd())).collect();
         descriptors.push(("reaped", reports.as_fd()));
         let mut environment = self.environment();
-        environment.extend(self.went_back.take().map(|why| (crate::WENT_BACK_VARIABLE, why)));
+        environment.extend(self.rollback_reason.take().map(|why| (crate::ROLLBACK_VARIABLE, why)));
         let arguments: &[&str] = match purpose {
             Purpose::Serve => &["supervisor"],
             Purpose::EndAll => &["supervisor", "--then-stop"],

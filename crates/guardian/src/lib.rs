@@ -2,8 +2,8 @@
 //! descriptors that must outlive the supervisor, and reaps the processes that a dead supervisor orphans.
 //!
 //! It speaks systemd's service protocol (sd_notify, the descriptor store, socket activation, the watchdog), so a
-//! supervisor works the same under the guardian and under systemd. The guardian is single-threaded, has no async
-//! runtime, and depends on no other crate of the workspace.
+//! supervisor works the same under the guardian and under systemd. The guardian has one thread and no async
+//! runtime.
 
 mod child;
 mod crash_log;
@@ -18,7 +18,6 @@ mod signals;
 mod startup;
 mod state_file;
 mod store;
-mod time;
 
 pub use crash_log::{Crash, append as append_crash};
 pub use guard::guard;
@@ -39,7 +38,8 @@ pub const COUNTERS_VARIABLE: &str = "OSTLER_GUARDIAN_COUNTERS";
 pub const SUPERVISOR_VARIABLE: &str = "OSTLER_SUPERVISOR";
 /// In a guardian's environment: how long that supervisor has run, in milliseconds.
 pub const RAN_VARIABLE: &str = "OSTLER_SUPERVISOR_RAN_MS";
-/// In the supervisor's environment: why the guardian went back from the candidate executable.
-pub const WENT_BACK_VARIABLE: &str = "OSTLER_WENT_BACK";
+/// In the supervisor's environment: why the guardian returned to the previous executable. The name is that of earlier
+/// versions, which may be on the other side.
+pub const ROLLBACK_VARIABLE: &str = "OSTLER_WENT_BACK";
 /// The watchdog timeout: the longest silence allowed to a supervisor, in milliseconds.
 pub const WATCHDOG_VARIABLE: &str = "OSTLER_WATCHDOG_MS";

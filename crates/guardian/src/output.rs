@@ -1,7 +1,7 @@
 //! The supervisor's standard output and standard error: `ostler.log`. A crash report shows what the supervisor wrote
 //! since its start.
 
-use crate::time::{rfc3339, wall_ms};
+use ostler_sys::{utc, wall_ms};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -83,7 +83,7 @@ impl Output {
 
 /// Writes a line of the guardian between the supervisor's lines.
 pub(crate) fn log(text: &str) {
-    let line = format!("{} guardian: {text}\n", rfc3339(wall_ms()));
+    let line = format!("{} guardian: {text}\n", utc(wall_ms()));
     let file = OpenOptions::new()
         .create(true)
         .append(true)

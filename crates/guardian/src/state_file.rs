@@ -1,7 +1,6 @@
 //! `supervisor.json`, for people and scripts. Ostler itself never reads it.
 
-use crate::time::rfc3339;
-use ostler_sys::{Durability, write_atomic};
+use ostler_sys::{Durability, utc, write_atomic};
 use std::io::{self};
 use std::path::Path;
 
@@ -36,11 +35,10 @@ impl Counters {
     pub(crate) fn save(&self, pid: u32, gateway_pid: Option<i32>) -> io::Result<()> {
         let mut fields = vec![format!("\"pid\": {pid}")];
         fields.extend(gateway_pid.map(|pid| format!("\"gateway_pid\": {pid}")));
-        fields.push(format!("\"started_at\": \"{}\"", rfc3339(self.started_at_ms)));
+        fields.push(format!("\"started_at\": \"{}\"", utc(self.started_at_ms)));
         fields.push(format!("\"crash_count\": {}", self.crash_count));
-        fields.extend(
-            self.last_crash_at_ms.map(|at| format!("\"last_crash_at\": \"{}\"", rfc3339(at))),
-        );
+        fields
+            .extend(self.last_crash_at_ms.map(|at| format!("\"last_crash_at\": \"{}\"", utc(at))));
         replace(Path::new("supervisor.json"), &format!("{{\n  {}\n}}\n", fields.join(",\n  ")))
     }
 }

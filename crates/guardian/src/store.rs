@@ -22,8 +22,8 @@ impl Store {
 
     /// Drops the descriptors above the limit: starting the next supervisor needs some free numbers.
     pub(crate) fn add(&mut self, name: &str, descriptors: Vec<OwnedFd>, process: Option<i32>) {
-        let room = self.most.saturating_sub(self.kept.len());
-        for descriptor in descriptors.into_iter().take(room) {
+        let free = self.most.saturating_sub(self.kept.len());
+        for descriptor in descriptors.into_iter().take(free) {
             self.kept.push(HeldFd { name: name.to_owned(), descriptor, process, status: None });
         }
     }

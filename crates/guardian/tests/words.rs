@@ -4,7 +4,7 @@ use ostler_guardian::{Notification, SupervisorMessage, parse};
 use std::path::PathBuf;
 
 #[test]
-fn the_words_of_systemd_are_understood() {
+fn messages_of_systemd_are_understood() {
     let description = parse(b"READY=1\nSTATUS=3 runs\nMAINPID=5\nWATCHDOG=1\n");
     assert_eq!(description.words, [SupervisorMessage::Ready, SupervisorMessage::Alive]);
     assert_eq!(description.status.as_deref(), Some("3 runs"));
@@ -31,7 +31,7 @@ fn the_words_of_systemd_are_understood() {
 }
 
 #[test]
-fn what_is_no_name_is_not_taken_for_one() {
+fn an_invalid_descriptor_name_is_ignored() {
     for name in ["", "a:b", "a b", "\u{7f}", "ä", &"x".repeat(256)] {
         let description = parse(format!("FDSTORE=1\nFDNAME={name}").as_bytes());
         assert_eq!(description.name, None, "{name:?}");
@@ -40,7 +40,7 @@ fn what_is_no_name_is_not_taken_for_one() {
 }
 
 #[test]
-fn what_is_no_word_is_ignored() {
+fn unknown_messages_are_ignored() {
     for text in [
         "READY=0",
         "READY",
@@ -62,7 +62,7 @@ fn what_is_no_word_is_ignored() {
 
 /// Arbitrary bytes: no panic, and no name that could break a colon-separated list.
 #[test]
-fn no_bytes_are_too_strange() {
+fn any_bytes_of_the_supervisor_are_handled() {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = move || {
         seed ^= seed << 13;

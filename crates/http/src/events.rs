@@ -21,7 +21,15 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 /// The interval of keep-alive comments, which let both sides detect a lost connection.
-const EVERY: Duration = Duration::from_secs(15);
+pub const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
+
+/// A slot for one event stream; dropping it releases the slot.
+pub fn follower_slot(face: &RequestContext) -> Result<OwnedSemaphorePermit, HttpProblem> {
+    Arc::clone(&face.followers).try_acquire_owned().map_err(|_| {
+        let description = "too many event streams are open; close one";
+        HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Conflict, description)
+    })
+}
 
 struct Follower {
     face: Arc<RequestContext>,
@@ -29,24 +37,21 @@ struct Follower {
     token: Kept,
     /// The first event: all apps.
     first: Option<Bytes>,
-    _seat: OwnedSemaphorePermit,
+    _slot: OwnedSemaphorePermit,
 }
 
 pub async fn follow(
     face: Shared,
     Extension(token): Extension<Kept>,
 ) -> Result<Response, HttpProblem> {
-    let pane_slot = Arc::clone(&face.followers).try_acquire_owned().map_err(|_| {
-        let description = "too many event streams are open; close one";
-        HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Conflict, description)
-    })?;
+    let slot = follower_slot(&face)?;
     // Subscribe before the list is read, so that no change between the two is missed.
     let topics = face.gateway.subscribe();
-    let now = face.gateway.call("apps.list", Value::Null, actor()).await?;
+    let now = face.gateway.call_app("apps.list", Value::Null, actor()).await?;
     let apps = now["apps"].as_array().map(Vec::as_slice).unwrap_or_default();
     let first: String = apps.iter().map(|app| event("app", app)).collect();
     let first = Some(Bytes::from(format!("retry: 1000\n\n{first}")));
-    let follower = Follower { face: Arc::clone(&face), topics, token, first, _seat: pane_slot };
+    let follower = Follower { face: Arc::clone(&face), topics, token, first, _slot: slot };
     let said = stream::unfold(follower, |mut follower| async {
         let said = follower.next().await?;
         Some((Ok::<_, Infallible>(said), follower))
@@ -66,7 +71,7 @@ impl Follower {
                 Err(RecvError::Lagged(missed)) => event("lagged", &json!({ "missed": missed })),
                 Err(RecvError::Closed) => return None,
             },
-            () = tokio::time::sleep(EVERY) => ":\n\n".to_owned(),
+            () = tokio::time::sleep(KEEP_ALIVE_EVERY) => ":\n\n".to_owned(),
             _ = closed.wait_for(|closed| *closed) => return None,
         };
         // The token may have been revoked since the connection was accepted.

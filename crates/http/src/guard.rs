@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use ostler_model::app_wire::FaultCode;
+use ostler_ops::Route;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -64,10 +65,14 @@ pub async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
+    let is_v1 = request.uri().path().starts_with(Route::ROOT);
     let mut response = match admit(&face, &mut request) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };
+    if is_v1 && let Some(problem) = response.extensions_mut().remove::<HttpProblem>() {
+        problem.describe(&mut response);
+    }
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

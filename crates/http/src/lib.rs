@@ -1,13 +1,15 @@
-//! The HTTP server for apps: JSON-RPC and REST on one router. It is off by default.
+//! The HTTP server: every operation of the catalogue, and the routes of OpenClawOS for apps. It is off by default.
 
+mod body;
 mod deadline;
+#[cfg(test)]
+mod document;
 mod events;
 mod guard;
 mod http_error;
 mod listen;
 mod listener;
 mod openapi;
-mod openapi_parts;
 mod rest;
 mod routes;
 mod rpc;
@@ -15,6 +17,7 @@ mod serve;
 mod settings;
 mod slots;
 mod token;
+mod v1;
 
 pub use listen::{Listening, listening};
 pub use listener::{Http, HttpError};

@@ -54,7 +54,7 @@ fn read<T>(query: Asked<T>) -> Result<T, HttpProblem> {
 }
 
 async fn call(gateway: &Gateway, method: &str, params: Map<String, Value>) -> Answer {
-    Ok(Json(gateway.call(method, Value::Object(params), actor()).await?))
+    Ok(Json(gateway.call_app(method, Value::Object(params), actor()).await?))
 }
 
 /// Returns one key of an app's information.

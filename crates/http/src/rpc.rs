@@ -1,24 +1,26 @@
 //! JSON-RPC 2.0 over POST: single calls and batches.
 
+use crate::body;
 use crate::http_error::HttpProblem;
 use crate::rest::actor;
 use crate::routes::Shared;
 use axum::Json;
-use axum::body::{Body, to_bytes};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::body::Body;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ostler_api::Gateway;
 use ostler_model::app_wire::{Fault, FaultCode};
 use serde_json::{Value, json};
-use std::time::Duration;
 
-const BODY_MOST: usize = 1 << 20;
-const BODY_WITHIN: Duration = Duration::from_secs(10);
 /// The batch size is limited, because each answer may be long.
 const BATCH_MOST: usize = 100;
 
-pub async fn call(face: Shared, headers: HeaderMap, body: Body) -> Result<Response, HttpProblem> {
-    let bytes = read(&headers, body).await?;
+pub async fn call(
+    face: Shared,
+    headers: HeaderMap,
+    request_body: Body,
+) -> Result<Response, HttpProblem> {
+    let bytes = body::read(&headers, request_body).await?;
     let answer = match serde_json::from_slice(&bytes) {
         Ok(Value::Array(calls)) => batch(&face.gateway, calls).await,
         Ok(call) => one(&face.gateway, call).await,
@@ -28,26 +30,6 @@ pub async fn call(face: Shared, headers: HeaderMap, body: Body) -> Result<Respon
         Some(answer) => Json(answer).into_response(),
         None => StatusCode::NO_CONTENT.into_response(),
     })
-}
-
-async fn read(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, HttpProblem> {
-    let description = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    let description: Option<usize> = description.and_then(|length| length.parse().ok());
-    let too_large = || {
-        let description = format!("a request may have at most {BODY_MOST} bytes");
-        HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, FaultCode::InvalidRequest, description)
-    };
-    if description.is_some_and(|length| length > BODY_MOST) {
-        return Err(too_large());
-    }
-    match tokio::time::timeout(BODY_WITHIN, to_bytes(body, BODY_MOST)).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(_)) => Err(too_large()),
-        Err(_) => {
-            let description = format!("a request must be sent within {} s", BODY_WITHIN.as_secs());
-            Err(HttpProblem::new(StatusCode::REQUEST_TIMEOUT, FaultCode::Timeout, description))
-        }
-    }
 }
 
 /// Calls in order. Returns `None` if no call needs an answer.
@@ -87,9 +69,11 @@ async fn one(gateway: &Gateway, mut call: Value) -> Option<Value> {
             "over HTTP, use GET /api/events to receive changes",
         )),
         Value::Array(params) if params.is_empty() => {
-            gateway.call(&method, Value::Null, actor()).await
+            gateway.call_app(&method, Value::Null, actor()).await
         }
-        params @ (Value::Object(_) | Value::Null) => gateway.call(&method, params, actor()).await,
+        params @ (Value::Object(_) | Value::Null) => {
+            gateway.call_app(&method, params, actor()).await
+        }
         _ => Err(Fault::new(FaultCode::InvalidParams, "\"params\" must be an object")),
     };
     let id = id?;

@@ -15,6 +15,7 @@ pub struct AgentJudged {
     /// The possible answers, as numbered on the screen.
     pub choices: Vec<String>,
     /// When a limit ends.
+    #[serde(rename = "untilAtMs", alias = "untilMs")]
     pub until_ms: Option<u64>,
     /// The text on the screen that decided.
     pub evidence: String,
@@ -29,6 +30,7 @@ pub struct AgentReport {
     pub at_ms: u64,
     pub state: Option<AgentState>,
     pub question: Option<String>,
+    #[serde(rename = "untilAtMs", alias = "untilMs")]
     pub until_ms: Option<u64>,
     /// The agent's own name for its conversation.
     pub session: Option<String>,
@@ -47,20 +49,29 @@ pub struct AgentView {
     pub profile: String,
     pub state: AgentState,
     /// Since when it is in this state, with this question.
+    #[serde(rename = "sinceAtMs", alias = "sinceMs")]
     pub since_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "untilAtMs", alias = "untilMs", skip_serializing_if = "Option::is_none")]
     pub until_ms: Option<u64>,
     pub evidence: String,
     pub source: AgentSource,
     /// Since when the patrol considers it hung.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "hungSinceAtMs",
+        alias = "hungSinceMs",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub hung_since_ms: Option<u64>,
     /// Since when its process has been dead although its unit should run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "deadSinceAtMs",
+        alias = "deadSinceMs",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub dead_since_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_reads_back_and_is_the_json_word() {
+    fn every_value_is_parsed_back_and_equals_its_json() {
         for what in What::ALL {
             assert_eq!(What::parse(what.as_str()), Some(*what));
             assert_eq!(serde_json::to_value(what).expect("encodes"), what.as_str());

@@ -14,6 +14,7 @@ mod mail;
 mod metrics;
 mod patrol;
 mod pool;
+mod purpose;
 mod record;
 mod restart;
 mod screen;
@@ -48,6 +49,7 @@ pub use patrol::{
     WatchSpec, WatchState,
 };
 pub use pool::{PoolSpec, PoolView};
+pub use purpose::Purpose;
 pub use record::{
     Backend, Escapee, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind,
     Termination, TimeoutKind,

@@ -512,7 +512,7 @@ pub struct PatrolState {
     pub resumed_at_ms: Option<u64>,
     /// When the last mass death was noticed. Each death counts for one such event only.
     pub mass_death_at_ms: Option<u64>,
-    /// During a mass death, only the agents in `may_start` are started.
+    /// While many agents have died at once (a mass death), only those in `may_start` are started.
     pub mass_death: Option<Trouble>,
     /// The wave of this tick: each is twice the last one, if all agents of the last one are alive.
     pub may_start: Vec<String>,

@@ -1,4 +1,4 @@
-use crate::{Enforced, InstanceId, RunId};
+use crate::{Enforced, InstanceId, Purpose, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -169,7 +169,10 @@ pub struct Fingerprint {
 #[serde(rename_all = "camelCase")]
 pub struct RunRecord {
     pub run_id: RunId,
+    /// The caller's group of runs; empty for a run that no caller requested.
     pub session_id: String,
+    #[serde(default, skip_serializing_if = "Purpose::is_program")]
+    pub purpose: Purpose,
     pub backend_id: Backend,
     pub unit: Option<String>,
     pub pid: Option<i32>,
@@ -225,7 +228,7 @@ pub struct RunRecord {
     /// Processes that left its group and outlived its first process, as far as they are named.
     #[serde(default)]
     pub escaped: Vec<Escapee>,
-    /// Processes that could not be ended (`extinct: no`).
+    /// Processes that could not be ended (`extinct: no`), or that may be left of it (`extinct: unknown`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub survivors: Vec<Fingerprint>,
     /// An escape makes the run a failure.

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_cannot_be_more_than_a_word() {
+    fn a_session_id_is_a_single_plain_word() {
         for id in ["0196a1c2-7b8e-7d1e-9d2e-6f0b7f1f4b11", "ses_5f2Ab", "a", "thread:12.3"] {
             assert!(AgentSession::is_id(id), "{id}");
         }

@@ -1,4 +1,4 @@
-use crate::{Backend, OsText, RunId};
+use crate::{Backend, OsText, Purpose, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,10 @@ pub struct RunSpec {
     pub size: TerminalSize,
     /// Keep a pipe to the run's standard input open. Otherwise the run reads end of file.
     pub stdin: bool,
+    /// The caller's group of runs; empty for a run that no caller requested.
     pub session_id: String,
+    #[serde(default, skip_serializing_if = "Purpose::is_program")]
+    pub purpose: Purpose,
     pub unit: Option<String>,
     pub scope_key: Option<String>,
     pub limits: Limits,
@@ -121,14 +124,6 @@ impl RunSpec {
 
     /// Its value for a helper of the container engine, which outlives the run that serves the engine.
     pub const OF_ENGINE: &'static str = "podman";
-
-    /// Runs of this session are checks. They are removed when they have ended.
-    pub const CHECK_SESSION: &'static str = "(check)";
-    /// The session of a run that represents a container that was removed from the list of agents.
-    pub const LEFT_SESSION: &'static str = "(left)";
-
-    /// Runs of this session are hooks for the conditions of units.
-    pub const HOOK_SESSION: &'static str = "(hook)";
 
     pub fn run_id_variable(run: RunId) -> String {
         format!("{}={run}", Self::RUN_ID_VARIABLE)

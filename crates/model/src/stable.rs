@@ -104,7 +104,7 @@ mod tests {
 
     /// These values are stored in homes. A changed value restarts every unit there: never change one.
     #[test]
-    fn known_values_stay_as_they_are() {
+    fn digests_of_known_values_do_not_change() {
         assert_eq!(
             format!("{:032x}", StableHasher::default().finish()),
             "6c62272e07bb014262b821756295c58d"
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_what_says_nothing_do_not_count() {
+    fn the_digest_ignores_order_and_empty_fields() {
         let digest =
             |text: &str| stable_digest(&serde_json::from_str::<Value>(text).expect("JSON"));
         let same = digest(r#"{"a":1,"b":{"c":"x"}}"#);

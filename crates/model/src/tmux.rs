@@ -17,7 +17,9 @@ pub struct TmuxSpec {
     /// The path of tmux. Without tmux the unit gets a PTY instead.
     pub program: Option<String>,
     /// It has no readiness check: it is ready when its session exists and its program has started.
-    pub is_ready_when_seated: bool,
+    // The stored name is that of earlier versions.
+    #[serde(rename = "isReadyWhenSeated")]
+    pub is_ready_once_started: bool,
 }
 
 impl TmuxSpec {

@@ -236,7 +236,8 @@ pub struct Tally {
     /// Quick failures in a row.
     pub steps: u32,
     /// Restart requests (exit 75) in a row, each within a second of the start.
-    pub wishes: u32,
+    #[serde(rename = "wishes")]
+    pub restart_requests: u32,
     /// The times of the failures, on the wall clock, so that they survive a reboot.
     pub failures_ms: Vec<u64>,
     /// The breaker is open.
@@ -322,10 +323,12 @@ impl UnitState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitView {
+    #[serde(rename = "unit", alias = "name")]
     pub name: String,
     pub state: UnitState,
     pub desired: Desired,
     pub why: String,
+    #[serde(rename = "sinceAtMs", alias = "sinceMs")]
     pub since_ms: u64,
     pub run_id: Option<RunId>,
     pub pid: Option<i32>,

@@ -62,11 +62,13 @@ pub struct UnitLook {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "UnitView", rename_all = "camelCase")]
 struct CompactView {
+    #[serde(rename = "unit", alias = "name")]
     name: String,
     state: UnitState,
     desired: Desired,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     why: String,
+    #[serde(rename = "sinceAtMs", alias = "sinceMs")]
     since_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run_id: Option<RunId>,
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_arrives_whole_and_what_is_empty_does_not_travel() {
+    fn a_view_is_sent_whole_without_its_empty_fields() {
         let run_id = RunId::from_bytes([7; 16]);
         let full = UnitView {
             why: "a word".to_owned(),
@@ -211,9 +213,12 @@ mod tests {
         assert_eq!(arrived(&full), full);
         assert_eq!(arrived(&bare()), bare());
         let look = UnitLook { view: bare(), usage: None, history: Vec::new() };
+        let earlier =
+            r#"{"view":{"name":"bot","state":"stopped","desired":"stopped","sinceMs":1}}"#;
+        assert_eq!(serde_json::from_str::<UnitLook>(earlier).expect("version 0.1"), look);
         assert_eq!(
             serde_json::to_string(&look).expect("a line"),
-            r#"{"view":{"name":"bot","state":"stopped","desired":"stopped","sinceMs":1}}"#
+            r#"{"view":{"unit":"bot","state":"stopped","desired":"stopped","sinceAtMs":1}}"#
         );
     }
 }

@@ -16,7 +16,7 @@ pub struct Show {
     pub fresh: bool,
 }
 
-operation!(Show: "agents.show", Query, ReadOnly, Quick => AgentKnown, "show the state of the agent on a terminal");
+operation!(Show: "agents.show", Query, ReadOnly, Quick, At("/agents/{run}") => AgentKnown, "show the state of the agent on a terminal");
 
 /// The caller must be a process of the agent's run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub struct Report {
     pub report: Box<AgentReport>,
 }
 
-repeatable!(Report: "agents.report", Command, App, Quick => Done, "record an agent's report of its own state");
+repeatable!(Report: "agents.report", Command, App, Quick, Internal("only a process of the agent's run may report for it") => Done, "record an agent's report of its own state");
 
 /// The id with which the agent can resume its conversation.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub struct Session {
     pub session: Option<String>,
 }
 
-repeatable!(Session: "agents.session", Command, App, Quick => Done, "record the id of an agent's conversation");
+repeatable!(Session: "agents.session", Command, App, Quick, Internal("the hooks of an agent record its own conversation") => Done, "record the id of an agent's conversation");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -49,4 +49,4 @@ pub struct Idle {
     pub idle: AgentIdle,
 }
 
-repeatable!(Idle: "agents.idle", Command, App, Quick => Done, "report whether an agent is idle");
+repeatable!(Idle: "agents.idle", Command, App, Quick, Internal("a program that watches an agent reports for it") => Done, "report whether an agent is idle");

@@ -20,7 +20,7 @@ pub struct Apps {
     pub apps: Vec<AppStatus>,
 }
 
-operation!(List: "apps.list", Query, ReadOnly, Large => Apps, "list apps with their resource use");
+operation!(List: "apps.list", Query, ReadOnly, Large, At("/apps") => Apps, "list apps with their resource use");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -36,6 +36,7 @@ pub struct AppInfo {
     pub status: AppStatus,
     pub unit: String,
     pub why: String,
+    #[serde(rename = "sinceAtMs", alias = "since")]
     pub since: u64,
     pub desired: Desired,
     pub manifest: Value,
@@ -48,7 +49,7 @@ pub struct AppInfo {
     pub usage: Option<Usage>,
 }
 
-operation!(Info: "apps.info", Query, ReadOnly, Large => AppInfo, "show an app");
+operation!(Info: "apps.info", Query, ReadOnly, Large, At("/apps/{packageId}") => AppInfo, "show an app");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -78,7 +79,7 @@ pub enum AppStream {
     Stderr,
 }
 
-operation!(Logs: "apps.logs", Query, ReadOnly, Large => AppLog, "show the last lines of an app's output");
+operation!(Logs: "apps.logs", Query, ReadOnly, Large, At("/apps/{packageId}/logs") => AppLog, "show the last lines of an app's output");
 
 /// The result of a request for a state. With `wait: false` the state was only requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -101,10 +102,10 @@ macro_rules! of_an_app {
 }
 
 of_an_app!(Start);
-repeatable!(Start: "apps.start", Command, Operator, Waiting => Accepted, "start an app");
+repeatable!(Start: "apps.start", Command, Operator, Waiting, At("/apps/{packageId}/start") => Accepted, "start an app");
 
 of_an_app!(Stop);
-repeatable!(Stop: "apps.stop", Command, Operator, Waiting => Accepted, "stop an app");
+repeatable!(Stop: "apps.stop", Command, Operator, Waiting, At("/apps/{packageId}/stop") => Accepted, "stop an app");
 
 of_an_app!(Restart);
-operation!(Restart: "apps.restart", Command, Operator, Waiting => Accepted, "restart an app");
+operation!(Restart: "apps.restart", Command, Operator, Waiting, At("/apps/{packageId}/restart") => Accepted, "restart an app");

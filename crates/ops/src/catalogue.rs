@@ -1,6 +1,6 @@
 //! All operations, in one list.
 
-use crate::{Cost, Kind, Operation, Right};
+use crate::{Cost, Kind, Operation, Right, Route};
 
 /// One operation, for code that lists all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,11 +10,19 @@ pub struct Entry {
     pub kind: Kind,
     pub right: Right,
     pub cost: Cost,
+    pub route: Route,
 }
 
 impl Entry {
-    const fn of<O: Operation>() -> Self {
-        Self { name: O::NAME, about: O::ABOUT, kind: O::KIND, right: O::RIGHT, cost: O::COST }
+    pub const fn of<O: Operation>() -> Self {
+        Self {
+            name: O::NAME,
+            about: O::ABOUT,
+            kind: O::KIND,
+            right: O::RIGHT,
+            cost: O::COST,
+            route: O::ROUTE,
+        }
     }
 }
 
@@ -42,6 +50,7 @@ macro_rules! each_operation {
                 $crate::daemon::Shutdown
                 $crate::daemon::Wake
                 $crate::journal::Entries
+                $crate::logs::Read
                 $crate::mail::Claim
                 $crate::mail::Counts
                 $crate::mail::Inbox
@@ -72,6 +81,7 @@ macro_rules! each_operation {
                 $crate::units::List
                 $crate::units::Look
                 $crate::units::Restart
+                $crate::units::Show
                 $crate::units::Start
                 $crate::units::Stop
                 $crate::units::Wake
@@ -106,6 +116,44 @@ mod tests {
             assert!(names.insert(entry.name), "{} is listed twice", entry.name);
             assert!(entry.name.split_once('.').is_some(), "{}: subject.verb", entry.name);
             assert!(!entry.about.is_empty() && !entry.about.ends_with('.'), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn each_route_is_there_once_and_fits_its_operation() {
+        let mut routes = HashSet::new();
+        for Entry { name, kind, route, .. } in CATALOGUE {
+            let subject = name.split('.').next().unwrap_or_default();
+            match route {
+                Route::Internal(why) => assert!(why.len() > 20, "{name}: say why it has no route"),
+                Route::Follow(path, _, _) => {
+                    assert_eq!(*kind, Kind::Stream, "{name}");
+                    assert!(
+                        routes.contains(&(*path, false)),
+                        "{name}: {path} has no list to follow"
+                    );
+                }
+                Route::At(path) | Route::List(path, _) | Route::Pages(path, _, _) => {
+                    assert_ne!(*kind, Kind::Stream, "{name}: a stream needs Follow");
+                    let is_command = *kind == Kind::Command;
+                    assert!(routes.insert((*path, is_command)), "{name}: {path} is there twice");
+                    assert!(!is_command || matches!(route, Route::At(_)), "{name} is no list");
+                }
+            }
+            let known = [
+                "/units", "/runs", "/apps", "/events", "/logs", "/mail", "/nudges", "/patrol",
+                "/agents", "/pools", "/daemon",
+            ];
+            let Some(path) = route.path() else { continue };
+            assert!(
+                known.iter().any(|known| path == *known || path.starts_with(&format!("{known}/"))),
+                "{name}: {path}"
+            );
+            let is_own = path[1..].starts_with(subject);
+            assert!(
+                is_own || matches!(subject, "journal") || *name == "units.look",
+                "{name}: {path}"
+            );
         }
     }
 

@@ -21,7 +21,7 @@ impl Ping {
     }
 }
 
-operation!(Ping: "daemon.ping", Query, ReadOnly, Quick => Pong, "ask whether the supervisor answers, and its version");
+operation!(Ping: "daemon.ping", Query, ReadOnly, Quick, At("/daemon") => Pong, "ask whether the supervisor answers, and its version");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -40,13 +40,13 @@ pub struct Pong {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Metrics {}
 
-operation!(Metrics: "daemon.metrics", Query, ReadOnly, Large => Vec<Sample>, "read the counters");
+operation!(Metrics: "daemon.metrics", Query, ReadOnly, Large, At("/daemon/metrics") => Vec<Sample>, "read the counters");
 
 /// For the supervisor that receives it, not for its successor; so it is not repeated.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Shutdown {}
 
-operation!(Shutdown: "daemon.shutdown", Command, Operator, Waiting => Stopped, "end every run, then the daemon");
+operation!(Shutdown: "daemon.shutdown", Command, Operator, Waiting, At("/daemon/shutdown") => Stopped, "end every run, then the daemon");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -65,7 +65,7 @@ pub struct Stopped {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Restart {}
 
-operation!(Restart: "daemon.restart", Command, Operator, Waiting => Done, "end every run, and start the daemon again");
+operation!(Restart: "daemon.restart", Command, Operator, Waiting, Internal("only a process of a run needs it; other callers stop the daemon and start it") => Done, "end every run, and start the daemon again");
 
 /// Hands over to a successor; the runs continue.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -75,9 +75,9 @@ pub struct HandOver {
     pub program: Option<String>,
 }
 
-operation!(HandOver: "daemon.hand-over", Command, Operator, Quick => Done, "let a new supervisor take over the runs");
+operation!(HandOver: "daemon.hand-over", Command, Operator, Quick, Internal("`ostler upgrade` checks the new program and waits for it on this machine") => Done, "let a new supervisor take over the runs");
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Wake {}
 
-repeatable!(Wake: "daemon.wake", Command, Operator, Quick => Done, "start the units that were stopped with the daemon");
+repeatable!(Wake: "daemon.wake", Command, Operator, Quick, At("/daemon/wake") => Done, "start the units that were stopped with the daemon");

@@ -1,6 +1,7 @@
 //! The journal: what happened, and why.
 
 use crate::operation::operation;
+use crate::params::{self, BadParam};
 use ostler_model::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,11 +12,13 @@ use serde::{Deserialize, Serialize};
 pub struct Entries {
     pub run: Option<String>,
     pub unit: Option<String>,
+    /// Only later entries than this one.
     pub after_seq: Option<i64>,
+    /// Only the newest ones of this number; ignored if `afterSeq` is given.
     pub newest: Option<u64>,
 }
 
-operation!(Entries: "journal.entries", Query, ReadOnly, Large => Vec<Entry>, "read entries of the journal");
+operation!(Entries: "journal.entries", Query, ReadOnly, Large, Pages("/events", "seq", "afterSeq") => Vec<Entry>, "read entries of the journal");
 
 /// A series of responses, until the client closes the connection. An empty response means that there are no more
 /// entries for now.
@@ -27,4 +30,17 @@ pub struct Follow {
     pub output: bool,
 }
 
-operation!(Follow: "journal.follow", Stream, ReadOnly, Large => Vec<Entry>, "read entries of the journal as they are written");
+operation!(Follow: "journal.follow", Stream, ReadOnly, Large, Follow("/events", "seq", "afterSeq") => Vec<Entry>, "read entries of the journal as they are written",
+    // Both in one: the fields of `entries` beside `output`.
+    fn from_pairs(pairs: &[(String, String)]) -> Result<Self, BadParam> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Output {
+            output: bool,
+        }
+        let (output, entries): (Vec<_>, Vec<_>) =
+            pairs.iter().cloned().partition(|(name, _)| name == "output");
+        let Output { output } = params::from_pairs(&output)?;
+        Ok(Self { entries: params::from_pairs(&entries)?, output })
+    }
+);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Send(pub MailDraft);
 
-operation!(Send: "mail.send", Command, App, Large => Mail, "send a message",
+operation!(Send: "mail.send", Command, App, Large, At("/mail/messages") => Mail, "send a message",
     fn may_repeat(&self) -> bool {
         self.0.id.is_some()
     }
@@ -21,13 +21,14 @@ operation!(Send: "mail.send", Command, App, Large => Mail, "send a message",
 #[serde(rename_all = "camelCase")]
 pub struct Inbox {
     pub to: String,
+    #[serde(default)]
     pub unread_only: bool,
     /// The last message of the previous page.
     #[serde(default)]
     pub after: Option<String>,
 }
 
-operation!(Inbox: "mail.inbox", Query, App, Large => Vec<Mail>, "list the messages of a mailbox");
+operation!(Inbox: "mail.inbox", Query, App, Large, Pages("/mail/boxes/{to}", "id", "after") => Vec<Mail>, "list the messages of a mailbox");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Show {
@@ -35,7 +36,7 @@ pub struct Show {
     pub id: String,
 }
 
-operation!(Show: "mail.show", Query, App, Large => Mail, "show a message");
+operation!(Show: "mail.show", Query, App, Large, At("/mail/messages/{id}") => Mail, "show a message");
 
 /// Unread mail, for this caller only until it is settled or the claim expires. If a supervisor ends before its
 /// response arrives, the mail becomes available again when the claim expires.
@@ -45,7 +46,7 @@ pub struct Claim {
     pub most: u32,
 }
 
-repeatable!(Claim: "mail.claim", Command, App, Large => Vec<Mail>, "claim unread mail for its reader");
+repeatable!(Claim: "mail.claim", Command, App, Large, Internal("a claim is for the program that gives mail to an agent, and expires") => Vec<Mail>, "claim unread mail for its reader");
 
 /// Marks claimed mail as read, or releases it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +56,7 @@ pub struct Settle {
     pub is_read: bool,
 }
 
-repeatable!(Settle: "mail.settle", Command, App, Large => Vec<Mail>, "settle claimed mail: read, or released");
+repeatable!(Settle: "mail.settle", Command, App, Large, At("/mail/settle") => Vec<Mail>, "settle claimed mail: read, or released");
 
 /// The response lists the messages that existed. No other caller can get them after that.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -63,9 +64,9 @@ pub struct Remove {
     pub ids: Vec<String>,
 }
 
-repeatable!(Remove: "mail.remove", Command, App, Large => Vec<Mail>, "remove messages");
+repeatable!(Remove: "mail.remove", Command, App, Large, At("/mail/remove") => Vec<Mail>, "remove messages");
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {}
 
-operation!(Counts: "mail.counts", Query, ReadOnly, Large => Vec<Waiting>, "count waiting mail and nudges, by mailbox");
+operation!(Counts: "mail.counts", Query, ReadOnly, Large, List("/mail/boxes", "name") => Vec<Waiting>, "count waiting mail and nudges, by mailbox");

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Queue(pub NudgeDraft);
 
-operation!(Queue: "nudges.queue", Command, Operator, Large => Nudge, "queue a nudge",
+operation!(Queue: "nudges.queue", Command, Operator, Large, At("/nudges") => Nudge, "queue a nudge",
     fn may_repeat(&self) -> bool {
         self.0.id.is_some()
     }
@@ -23,7 +23,7 @@ pub struct Claim {
     pub most: u32,
 }
 
-repeatable!(Claim: "nudges.claim", Command, Operator, Large => Vec<Nudge>, "claim nudges to type them");
+repeatable!(Claim: "nudges.claim", Command, Operator, Large, Internal("a claim is for the program that types nudges, and expires") => Vec<Nudge>, "claim nudges to type them");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Settle {
@@ -32,7 +32,7 @@ pub struct Settle {
     pub why: String,
 }
 
-repeatable!(Settle: "nudges.settle", Command, Operator, Large => Nudge, "record the result of a nudge");
+repeatable!(Settle: "nudges.settle", Command, Operator, Large, Internal("the program that typed a nudge records its result") => Nudge, "record the result of a nudge");
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct List {
@@ -40,4 +40,4 @@ pub struct List {
     pub to: Option<String>,
 }
 
-operation!(List: "nudges.list", Query, ReadOnly, Large => Vec<Nudge>, "list nudges, with their receipts");
+operation!(List: "nudges.list", Query, ReadOnly, Large, List("/nudges", "id") => Vec<Nudge>, "list nudges, with their receipts");

@@ -8,4 +8,4 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct List {}
 
-operation!(List: "pools.list", Query, ReadOnly, Large => Vec<PoolView>, "list the pools with their running and waiting members");
+operation!(List: "pools.list", Query, ReadOnly, Large, List("/pools", "name") => Vec<PoolView>, "list the pools with their running and waiting members");

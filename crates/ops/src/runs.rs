@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Spawn(pub Box<RunSpec>);
 
-operation!(Spawn: "runs.spawn", Command, Operator, Quick => RunRecord, "start a run",
+operation!(Spawn: "runs.spawn", Command, Operator, Quick, At("/runs") => RunRecord, "start a run",
     // The supervisor recognizes the run by its id, and returns the same response again.
     fn may_repeat(&self) -> bool {
         self.0.run_id.is_some()
@@ -27,7 +27,7 @@ pub struct List {
     pub unit: Option<String>,
 }
 
-operation!(List: "runs.list", Query, ReadOnly, Large => Vec<RunRecord>, "list live runs and the newest ended ones");
+operation!(List: "runs.list", Query, ReadOnly, Large, List("/runs", "runId") => Vec<RunRecord>, "list live runs and the newest ended ones");
 
 /// A run id, or the unambiguous beginning or end of one; or a unit's name, for its newest run.
 macro_rules! of_a_run {
@@ -49,30 +49,30 @@ macro_rules! of_a_run {
 }
 
 of_a_run!(Show);
-operation!(Show: "runs.show", Query, ReadOnly, Quick => RunRecord, "show the record of a run");
+operation!(Show: "runs.show", Query, ReadOnly, Quick, At("/runs/{run}") => RunRecord, "show the record of a run");
 
 of_a_run!(Wait);
-operation!(Wait: "runs.wait", Query, ReadOnly, Waiting => RunResult, "wait until a run has ended");
+operation!(Wait: "runs.wait", Query, ReadOnly, Waiting, At("/runs/{run}/wait") => RunResult, "wait until a run has ended");
 
 of_a_run!(AwaitStart);
-operation!(AwaitStart: "runs.await-start", Query, ReadOnly, Waiting => RunRecord,
+operation!(AwaitStart: "runs.await-start", Query, ReadOnly, Waiting, At("/runs/{run}/await-start") => RunRecord,
     "wait until a run has a slot in its pool, or has ended");
 
 of_a_run!(
     /// The caller is the run's foreground client.
     Leave
 );
-repeatable!(Leave: "runs.leave", Command, Operator, Waiting => Done, "detach from a foreground run");
+repeatable!(Leave: "runs.leave", Command, Operator, Waiting, Internal("only the foreground client of a run detaches from it") => Done, "detach from a foreground run");
 
 of_a_run!(Screen);
-operation!(Screen: "runs.screen", Query, ReadOnly, Large => ScreenText, "show what is on the terminal of a run");
+operation!(Screen: "runs.screen", Query, ReadOnly, Large, At("/runs/{run}/screen") => ScreenText, "show what is on the terminal of a run");
 
 of_a_run!(
     /// The bytes follow as `Input` frames after the first response; after the last frame comes a `Written`.
     Write
 );
 // Nothing is written to the run before the first response.
-repeatable!(Write: "runs.write", Stream, Operator, Quick => Done, "write to the standard input of a run");
+repeatable!(Write: "runs.write", Stream, Operator, Quick, Internal("its input comes as frames on the control socket") => Done, "write to the standard input of a run");
 
 /// The number of bytes that a run accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -99,7 +99,7 @@ impl Cancel {
     }
 }
 
-repeatable!(Cancel: "runs.cancel", Command, Operator, Waiting => Cancelled, "end a run and everything it started");
+repeatable!(Cancel: "runs.cancel", Command, Operator, Waiting, At("/runs/{run}/cancel") => Cancelled, "end a run and everything it started");
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -123,7 +123,7 @@ pub struct View {
     pub size: Option<TerminalSize>,
 }
 
-operation!(View: "runs.view", Stream, ReadOnly, Quick => Viewing, "follow the output of a run");
+operation!(View: "runs.view", Stream, ReadOnly, Quick, Internal("its output comes as frames on the control socket; `logs.read` reads the same log") => Viewing, "follow the output of a run");
 
 /// The start of a view.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! The catalogue as a document: the JSON Schema of each operation's request and response.
 
-use crate::{Operation, each_operation};
+use crate::{Kind, Operation, Route, each_operation};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
@@ -24,9 +24,22 @@ fn describe<O: Operation>(generator: &mut SchemaGenerator) -> Value {
         "kind": O::KIND,
         "right": O::RIGHT,
         "cost": O::COST,
+        "route": route::<O>(),
         "request": generator.subschema_for::<O>(),
         "response": generator.subschema_for::<O::Response>(),
     })
+}
+
+fn route<O: Operation>() -> String {
+    let method = if O::KIND == Kind::Command { "POST" } else { "GET" };
+    let root = Route::ROOT;
+    match O::ROUTE {
+        Route::At(path) | Route::List(path, _) | Route::Pages(path, _, _) => {
+            format!("{method} {root}{path}")
+        }
+        Route::Follow(path, _, _) => format!("{method} {root}{path}?follow=true"),
+        Route::Internal(why) => format!("none: {why}"),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The messages on the control socket: one JSON object per line, and frames once a stream is open.
 
-use crate::Operation;
+use crate::{BadParam, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -27,12 +27,15 @@ impl<'a> Request<'a> {
 
     /// The operation with its parameters; absent parameters are the same as `{}`. They must be an object: a list
     /// would be parsed as fields in order.
-    pub fn read<O: Operation>(&self) -> Result<O, serde_json::Error> {
+    pub fn read<O: Operation>(&self) -> Result<O, BadParam> {
         let params = self.params.map_or("{}", RawValue::get);
         if !params.starts_with('{') {
-            return Err(serde::de::Error::custom("params: must be an object"));
+            return Err(BadParam {
+                field: None,
+                message: "the parameters must be an object".to_owned(),
+            });
         }
-        serde_json::from_str(params)
+        serde_json::from_str(params).map_err(|cause| BadParam::in_json(params, &cause))
     }
 
     /// The line of a request.
@@ -87,6 +90,15 @@ fn with_end(line: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
 pub struct WireError {
     pub code: ErrorCode,
     pub message: String,
+    /// The parameter that is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+}
+
+impl WireError {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), field: None }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

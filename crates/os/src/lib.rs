@@ -10,16 +10,19 @@ mod platform;
 mod boot;
 mod error;
 
+pub use ostler_sys::NONBLOCK;
+
 pub use boot::InitSystem;
 pub use error::{SpawnError, SpawnStage};
 pub use platform::background::{Background, start_background, start_beside};
 pub use platform::capabilities::{Capabilities, capabilities};
 pub use platform::census::Census;
-pub use platform::client::{Asked, ask_client};
+pub use platform::cgroup::Boundaries;
+pub use platform::client::{ClientOutcome, ask_client};
 pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
 pub use platform::exit_like::end_by_signal;
 pub use platform::files::{
-    Allocated, HomeLock, NO_WAITING, Note, be_private, executes, free_bytes, holders, holds_open,
+    Allocated, HomeLock, Note, be_private, executes, free_bytes, holders, holds_open,
     is_kept_from_callers, is_kept_from_new_runs, is_last_reserve, lift_descriptor_limit,
     memory_file, out_of_descriptors, own_executable, owner_of, random, read_memory_file,
     rotate_output, take_lock, total_bytes, umask, user_id,
@@ -34,7 +37,8 @@ pub use platform::machine_memory::{MemoryOutlook, memory_outlook};
 pub use platform::members::{Leader, Member, Members, MemoryState, Relations, is_untouchable};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};
-pub use platform::notify::{Heard, Notifier, Sent, listen_for_stop, receive_stop};
+pub use platform::notify::{Datagram, Notifier, Sent, listen_for_stop, receive_stop};
+pub use platform::own_signals::{hear_of_children, outlive_limits};
 pub use platform::pane_process::{
     PaneNote, PaneProgram, ProcessAttrs, groups_of_run, join_group, leave_run, make_fifo,
     own_attrs, own_environment,
@@ -53,10 +57,12 @@ pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, beside_first_t
 pub use platform::run_of_pid::{ProcessOrigin, origin_of};
 pub use platform::run_reaper::{RunReaper, new_reaper_note, reap_run, reapers_below};
 pub use platform::scope::{KillReport, Scope, Watch};
-pub use platform::scope_room::ScopeFactory;
-pub use platform::socket::{Door, Peer, SocketFile, clear_socket, connect, is_forbidden, peer_of};
+pub use platform::scope_factory::ScopeFactory;
+pub use platform::socket::{
+    ListeningSocket, Peer, SocketFile, clear_socket, connect, is_forbidden, peer_of,
+};
 pub use platform::spawn::{Launch, Launched, Launcher, ReaperOrder, Stdio};
-pub use platform::started::{Started, program_of};
+pub use platform::started::{Started, program_of, words_of};
 pub use platform::stop_listener::StopListener;
 pub use platform::sweep::{SweepOutcome, end_strays, strays, sweep};
 pub use platform::terminal::{

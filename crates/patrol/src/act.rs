@@ -142,18 +142,30 @@ fn speak(
     seen: &Observation,
 ) -> Done {
     let works = seen.shows.as_ref().is_some_and(|shown| shown.state == AgentState::Working);
+    // A hung agent is never idle, so waiting for that would never end.
+    let mode = match before {
+        // The queued text is typed when the agent is idle; a tick does not wait for that.
+        Before::Nothing if works => Mode::Queue,
+        Before::Nothing => Mode::WaitIdle,
+        Before::Escape | Before::Interrupt | Before::LimitOver => Mode::Immediate,
+    };
+    speak_as(mode, connector, agent, text, before, seen)
+}
+
+fn speak_as(
+    mode: Mode,
+    connector: &Connector,
+    agent: &WatchSpec,
+    text: &str,
+    before: Before,
+    seen: &Observation,
+) -> Done {
     let is_known = seen.shows.as_ref().is_some_and(|shown| !shown.profile.is_empty());
     let speech = NudgeRequest {
         from: SENDER,
         to: &agent.name,
         text,
-        // A hung agent is never idle, so waiting for that would never end.
-        mode: match before {
-            // The queued text is typed when the agent is idle; a tick does not wait for that.
-            Before::Nothing if works => Mode::Queue,
-            Before::Nothing => Mode::WaitIdle,
-            Before::Escape | Before::Interrupt | Before::LimitOver => Mode::Immediate,
-        },
+        mode,
         before,
         priority: Priority::Urgent,
         life_ms: Some(WORDS_LIFE_MS),
@@ -254,8 +266,38 @@ fn restart(
     };
     match still_needed(&seen, decision.health, has_moved(before, &seen)) {
         Needed::Start => start(connector, agent, UnitAsk::Start),
+        Needed::LastTry => match last_try(connector, agent, &seen) {
+            LastTry::Hung(text) => {
+                let Done { outcome, description } = start(connector, agent, UnitAsk::Restart);
+                Done { outcome, description: format!("{description} (one more text: {text})") }
+            }
+            LastTry::Reads(description) => Done { outcome: StepOutcome::Taken, description },
+            LastTry::Blocked(why) => left(why),
+        },
         Needed::Restart => start(connector, agent, UnitAsk::Restart),
         Needed::Nothing(why) => left(why),
+    }
+}
+
+/// Whether an agent that did not read the earlier texts reads one now.
+enum LastTry {
+    /// With the result of the text.
+    Hung(String),
+    Reads(String),
+    /// Something on its screen keeps the text away, so it cannot show whether it reads.
+    Blocked(String),
+}
+
+/// The agent may have been stopped, or starved of the processor, just while the earlier texts were typed. So it gets
+/// one more before it is ended.
+fn last_try(connector: &Connector, agent: &WatchSpec, seen: &Observation) -> LastTry {
+    let text = speak_as(Mode::Immediate, connector, agent, WAKE, Before::Nothing, seen);
+    match text.outcome {
+        StepOutcome::Taken => LastTry::Reads(format!("it reads again ({})", text.description)),
+        StepOutcome::Blocked(why) => LastTry::Blocked(format!("no text can be typed ({why})")),
+        StepOutcome::Done | StepOutcome::Failed(_) | StepOutcome::NotNeeded(_) => {
+            LastTry::Hung(text.description)
+        }
     }
 }
 
@@ -263,6 +305,8 @@ fn restart(
 #[derive(Debug, PartialEq, Eq)]
 enum Needed {
     Start,
+    /// It is alive and looks hung: a restart, unless it reads one more text.
+    LastTry,
     Restart,
     Nothing(String),
 }
@@ -280,12 +324,10 @@ fn still_needed(seen: &Observation, health: SessionHealth, has_moved: bool) -> N
         (SessionSeen::Alive, SessionHealth::AgentHung) if has_moved => {
             nothing("it showed activity in the meantime")
         }
+        (SessionSeen::Alive, SessionHealth::AgentHung) => Needed::LastTry,
         (
             SessionSeen::Alive,
-            SessionHealth::Healthy
-            | SessionHealth::SessionDead
-            | SessionHealth::AgentHung
-            | SessionHealth::Unknown,
+            SessionHealth::Healthy | SessionHealth::SessionDead | SessionHealth::Unknown,
         )
         | (SessionSeen::AgentDead(_), _) => Needed::Restart,
     }
@@ -316,19 +358,19 @@ mod tests {
 
     /// P7: a session whose agent is dead is made anew. An agent that works again is left alone.
     #[test]
-    fn one_that_came_back_meanwhile_is_left_alone() {
+    fn an_agent_that_recovered_meanwhile_is_left_alone() {
         let dead = seen(json!({"state": "agent-dead", "why": "ended"}));
         let alive = seen(json!({"state": "alive"}));
         assert_eq!(still_needed(&dead, SessionHealth::AgentDead, false), Needed::Restart);
         let left = still_needed(&alive, SessionHealth::AgentDead, false);
         assert_eq!(left, Needed::Nothing("it works again".to_owned()));
-        assert_eq!(still_needed(&alive, SessionHealth::AgentHung, false), Needed::Restart);
+        assert_eq!(still_needed(&alive, SessionHealth::AgentHung, false), Needed::LastTry);
         assert!(matches!(still_needed(&alive, SessionHealth::AgentHung, true), Needed::Nothing(_)));
     }
 
     /// P3: an interrupt needs a second look with the same result. An agent in an unknown state is left alone.
     #[test]
-    fn only_one_that_still_hangs_is_interrupted() {
+    fn only_an_agent_that_still_hangs_is_interrupted() {
         let alive = seen(json!({"state": "alive"}));
         assert_eq!(still_interrupted(&alive, &alive), Ok(()));
         let mut beats = alive.clone();
@@ -349,7 +391,7 @@ mod tests {
 
     /// P3: a session that is not ours, or whose state is unknown, is never ended. A missing session is started.
     #[test]
-    fn what_is_not_ours_or_not_known_is_not_ended() {
+    fn foreign_and_unknown_sessions_are_not_ended() {
         for session in [json!({"state": "foreign"}), json!({"state": "unknown", "why": "silent"})] {
             for health in [SessionHealth::AgentDead, SessionHealth::AgentHung] {
                 let needed = still_needed(&seen(session.clone()), health, false);

@@ -5,7 +5,7 @@ use crate::connection::Connector;
 use crate::error::PatrolError;
 use ostler_client::{Client, Frame};
 use ostler_model::{
-    Backend, Detach, Limits, OsText, Resources, RunId, RunResult, RunSpec, TerminalSize,
+    Backend, Detach, Limits, OsText, Purpose, Resources, RunId, RunResult, RunSpec, TerminalSize,
 };
 use ostler_ops::runs::{Cancel, Spawn, View, ViewFrom};
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +20,8 @@ pub struct Question<'a> {
     pub env: Vec<(String, String)>,
     pub input: &'a [u8],
     pub timeout_ms: u64,
-    /// The session under which `ostler runs` lists it.
+    pub purpose: Purpose,
+    /// The group of runs that the configuration names; empty if it names none.
     pub session: &'a str,
 }
 
@@ -104,6 +105,7 @@ fn spec(question: &Question<'_>) -> RunSpec {
         size: TerminalSize::default(),
         stdin: true,
         session_id: question.session.to_owned(),
+        purpose: question.purpose,
         unit: None,
         scope_key: None,
         limits: Limits { timeout_ms: Some(question.timeout_ms), ..Limits::default() },

@@ -3,11 +3,10 @@
 use crate::command::{self, Question};
 use crate::connection::Connector;
 use crate::plan::Plan;
-use ostler_model::{MailDraft, MailKind, PatrolNote, What, stable_hash};
+use ostler_model::{MailDraft, MailKind, PatrolNote, Purpose, What, stable_hash};
 use serde_json::{Map, Value};
 
 const HOOK_TIMEOUT_MS: u64 = 20_000;
-const HOOK_SESSION: &str = "patrol escalation";
 
 /// The two edges of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +104,8 @@ fn hook(
         ],
         input: &input,
         timeout_ms: HOOK_TIMEOUT_MS,
-        session: HOOK_SESSION,
+        purpose: Purpose::Escalation,
+        session: "",
     };
     let came = command::ask(connector, &question);
     Some(matches!(came, Ok(command::CommandEnd::Ended { code: Some(0), .. })))

@@ -2,8 +2,7 @@
 //! state is in the registry. Each file is written under another name and renamed, so that no reader sees half of it.
 
 use crate::error::PatrolError;
-use ostler_os::NO_WAITING;
-use ostler_sys::{Durability, write_atomic};
+use ostler_sys::{Durability, NONBLOCK, write_atomic};
 use serde::Serialize;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -110,17 +109,12 @@ pub fn log(town: &PatrolFiles, line: &str) {
     }
     let at = stamp(ostler_os::wall_ms());
     let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let opened = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .custom_flags(NO_WAITING)
-        .open(&path);
+    let opened =
+        OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(NONBLOCK).open(&path);
     let _ = opened.and_then(|mut file| file.write_all(format!("{at} {line}\n").as_bytes()));
 }
 
 /// A time in the format of Gas Town's files.
 pub fn stamp(ms: u64) -> String {
-    let at = jiff::Timestamp::from_millisecond(ms as i64).unwrap_or_default();
-    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    ostler_sys::utc(ms)
 }

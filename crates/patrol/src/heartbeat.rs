@@ -13,7 +13,7 @@ const AHEAD_MOST_MS: u64 = 60_000;
 
 /// The file as the deacon or another agent writes it. A missing field takes its default.
 #[derive(Debug, Deserialize)]
-struct Written {
+struct HeartbeatFile {
     timestamp: jiff::Timestamp,
     #[serde(default)]
     cycle: u64,
@@ -29,14 +29,14 @@ struct Written {
 
 /// The heartbeat, and what else the file declares: that the agent is busy, or stuck.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Heard {
+pub struct Heartbeat {
     pub seen: HeartbeatSeen,
     pub busy_until_ms: Option<u64>,
     pub declared: Option<Declared>,
 }
 
-pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
-    let none = |seen| Heard { seen, busy_until_ms: None, declared: None };
+pub fn read(path: Option<&str>, now_ms: u64) -> Heartbeat {
+    let none = |seen| Heartbeat { seen, busy_until_ms: None, declared: None };
     let Some(path) = path.map(Path::new) else { return none(HeartbeatSeen::None) };
     let unreadable = |why: String| none(HeartbeatSeen::Unreadable { why });
     let text = match files::read(path, MOST) {
@@ -44,7 +44,7 @@ pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
         Err(error) if files::is_gone(&error) => return none(HeartbeatSeen::Missing),
         Err(error) => return unreadable(error.to_string()),
     };
-    let written: Written = match serde_json::from_slice(&text) {
+    let written: HeartbeatFile = match serde_json::from_slice(&text) {
         Ok(written) => written,
         // The agent may be in the middle of writing the file; the next tick reads it again.
         Err(error) => return unreadable(error.to_string()),
@@ -61,7 +61,7 @@ pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
         "awaiting-gate" => Some(DeclaredState::AwaitingGate),
         _ => None,
     });
-    Heard {
+    Heartbeat {
         seen: HeartbeatSeen::At {
             // A timestamp slightly ahead means that a clock was just set: the heartbeat is fresh.
             age_ms: now_ms.saturating_sub(at_ms),
@@ -90,7 +90,7 @@ fn written_ms(path: &Path) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Heard {
+    fn of(text: &str) -> Heartbeat {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("heartbeat.json");
         std::fs::write(&path, text).expect("written");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documents_file_is_read() {
+    fn the_heartbeat_file_of_gas_town_is_read() {
         let received = of(r#"{"timestamp":"2026-01-02T18:30:00Z","cycle":42,
             "last_action":"health-scan","healthy_agents":3,"unhealthy_agents":0}"#);
         let last_action = "health-scan".to_owned();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_broken_is_not_known() {
+    fn a_missing_or_broken_heartbeat_is_unknown() {
         assert_eq!(read(None, 0).seen, HeartbeatSeen::None);
         assert_eq!(read(Some("/nowhere/at/all"), 0).seen, HeartbeatSeen::Missing);
         for broken in ["", "{", "[]", r#"{"cycle":1}"#, r#"{"timestamp":"yesterday"}"#] {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn it_may_say_that_it_is_busy_or_stuck() {
+    fn a_heartbeat_may_declare_busy_or_stuck() {
         let received =
             of(r#"{"timestamp":"2026-01-02T18:30:00Z","state":"stuck","context":"no key",
             "busy_until":"2026-01-02T19:00:00Z"}"#);

@@ -6,7 +6,7 @@ use crate::error::PatrolError;
 use crate::observe::{self, AgentObservation, Snapshot};
 use crate::orders;
 use crate::plan::Plan;
-use crate::triage::{self, Asked};
+use crate::triage::{self, TriageInput};
 use ostler_core::patrol;
 use ostler_model::{
     Decision, Edge as TroubleEdge, PatrolMemory, PatrolNote, PatrolOrders, PatrolState,
@@ -129,8 +129,8 @@ pub fn may_ask<'a>(
     Ok(spec)
 }
 
-fn document(judged: &Judged) -> Asked<'_> {
-    Asked {
+fn document(judged: &Judged) -> TriageInput<'_> {
+    TriageInput {
         version: triage::VERSION,
         agent: &judged.agent,
         observation: &judged.sight.seen,
@@ -141,7 +141,7 @@ fn document(judged: &Judged) -> Asked<'_> {
 }
 
 /// The result of triage.
-pub struct Heard {
+pub struct TriageResult {
     pub decision: Decision,
     /// The text that the agent gets instead of the usual one.
     pub message: Option<String>,
@@ -157,7 +157,7 @@ pub fn ask(
     town: &PatrolState,
     orders: &PatrolOrders,
     now_ms: u64,
-) -> Heard {
+) -> TriageResult {
     let begun_ms = ostler_os::wall_ms();
     let marker = match boot::begin(&plan.town, begun_ms) {
         Ok(TriageGate::Now(marker)) => Some(marker),
@@ -181,7 +181,7 @@ pub fn ask(
             let decision = patrol::admit(&answer, &judged.mechanical, &case);
             let description = format!("triage answered {}: {}", answered.action, answered.reason);
             let note = note(judged, &description, json!({ "answer": answered.action }));
-            Heard { decision, message: answered.message, note }
+            TriageResult { decision, message: answered.message, note }
         }
         Err(why) => degraded(judged, &why),
     };
@@ -189,10 +189,10 @@ pub fn ask(
     received
 }
 
-fn degraded(judged: &Judged, why: &str) -> Heard {
+fn degraded(judged: &Judged, why: &str) -> TriageResult {
     let decision = patrol::degraded(&judged.mechanical, why);
     let note = note(judged, &format!("{why}: using the mechanical decision"), json!({}));
-    Heard { decision, message: None, note }
+    TriageResult { decision, message: None, note }
 }
 
 fn note(judged: &Judged, why: &str, beside: Value) -> PatrolNote {

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_or_a_bare_word_says_what_is_wanted() {
+    fn a_decision_is_an_object_or_a_bare_word() {
         assert_eq!(wish(r#"{"action":"cycle"}"#, ""), Some(LifecycleWish::Restart));
         assert_eq!(
             wish(r#"{"action":"shutdown"}"#, "LIFECYCLE: restart"),

@@ -13,8 +13,8 @@ use crate::sessions::{self, Sessions};
 use crate::shown_state;
 use ostler_model::ScreenText;
 use ostler_model::{
-    CpuMark, Desired, MailKind, Nudge, Observation, PatrolMemory, PendingSeen, Receipt, RunId,
-    RunRecord, SessionSeen, UnitLook, UnitState, Waiting, WatchSpec, WatchState,
+    CpuMark, Desired, MailKind, Nudge, Observation, PatrolMemory, PendingSeen, Purpose, Receipt,
+    RunId, RunRecord, SessionSeen, UnitLook, UnitState, Waiting, WatchSpec, WatchState,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,7 +22,6 @@ use std::time::Duration;
 /// Lines of the screen that triage gets.
 const TAIL_LINES: usize = 40;
 const WORK_TIMEOUT_MS: u64 = 5_000;
-const WORK_SESSION: &str = "patrol work";
 
 /// An observation, and what is needed to act on it.
 #[derive(Clone, Debug)]
@@ -141,8 +140,8 @@ fn session(
         | UnitState::Scheduled => {}
     }
     let is_running = look.view.run_id.is_some() && look.view.state == UnitState::Ready;
-    let seen = match plan.seats.get(&agent.name) {
-        Some(pane_slot) => sessions.of(&plan.instance, agent, pane_slot, is_running),
+    let seen = match plan.tmux_sessions.get(&agent.name) {
+        Some(tmux) => sessions.of(&plan.instance, agent, tmux, is_running),
         None if is_running => SessionSeen::Alive,
         None => SessionSeen::Dead,
     };
@@ -178,7 +177,7 @@ fn screen_of(
     record: Option<&RunRecord>,
     sessions: &Sessions,
 ) -> Option<ScreenText> {
-    if plan.seats.contains_key(&agent.name) {
+    if plan.tmux_sessions.contains_key(&agent.name) {
         return sessions.screen_of(&agent.name);
     }
     // An agent without a terminal has no screen.
@@ -301,7 +300,8 @@ fn is_there_work(
         env,
         input: b"",
         timeout_ms: WORK_TIMEOUT_MS,
-        session: WORK_SESSION,
+        purpose: Purpose::WorkQuery,
+        session: "",
     };
     match command::ask(connector, &question) {
         Ok(CommandEnd::Ended { code: Some(0), .. }) => Ok(true),

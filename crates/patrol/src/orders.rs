@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_others_wrote_are_orders() {
+    fn order_files_of_other_programs_are_read() {
         let folder = tempfile::tempdir().expect("a folder");
         let town = PatrolFiles::at(folder.path());
         let none = PatrolOrders::default();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_lies_there_is_an_order() {
+    fn even_an_empty_order_file_is_an_order() {
         let folder = tempfile::tempdir().expect("a folder");
         let town = PatrolFiles::at(folder.path());
         std::fs::create_dir_all(town.stopped()).expect("made");

@@ -13,7 +13,7 @@ pub struct Plan {
     pub spec: PatrolSpec,
     pub town: PatrolFiles,
     /// The tmux session of each agent that runs in tmux.
-    pub seats: BTreeMap<String, TmuxSpec>,
+    pub tmux_sessions: BTreeMap<String, TmuxSpec>,
     /// The home's instance id, by which Ostler recognises its own sessions.
     pub instance: String,
     pub home: PathBuf,
@@ -23,7 +23,9 @@ pub struct Plan {
 #[derive(Serialize, Deserialize)]
 struct Kept {
     spec: PatrolSpec,
-    seats: BTreeMap<String, TmuxSpec>,
+    /// The name in files of earlier versions.
+    #[serde(rename = "seats")]
+    tmux_sessions: BTreeMap<String, TmuxSpec>,
 }
 
 const KEPT_MOST: u64 = 16 << 20;
@@ -35,7 +37,7 @@ fn kept_in(home: &Path) -> PathBuf {
 impl Plan {
     /// Writes the copy if it changed. A full disk must not stop the patrol.
     pub fn keep(&self) {
-        let kept = Kept { spec: self.spec.clone(), seats: self.seats.clone() };
+        let kept = Kept { spec: self.spec.clone(), tmux_sessions: self.tmux_sessions.clone() };
         let text = serde_json::to_vec(&kept).unwrap_or_default();
         let path = kept_in(&self.home);
         if files::read(&path, KEPT_MOST).is_ok_and(|before| before == text) {
@@ -47,18 +49,18 @@ impl Plan {
     /// The configuration as it was when the file could last be read.
     pub fn kept(home: &Path, instance: String) -> Option<Self> {
         let text = files::read(&kept_in(home), KEPT_MOST).ok()?;
-        let Kept { spec, seats } = serde_json::from_slice(&text).ok()?;
+        let Kept { spec, tmux_sessions } = serde_json::from_slice(&text).ok()?;
         Some(Self {
             town: PatrolFiles::at(&spec.root),
             spec,
-            seats,
+            tmux_sessions,
             instance,
             home: home.to_owned(),
         })
     }
 
     pub fn new(spec: PatrolSpec, units: &[UnitSpec], instance: String, home: PathBuf) -> Self {
-        let pane_slot = |unit: &UnitSpec| {
+        let tmux_of = |unit: &UnitSpec| {
             // Without tmux, the agent runs on a pty of the supervisor.
             let tmux = unit.tmux.as_deref().filter(|_| unit.backend == Backend::Tmux)?.clone();
             spec.agents
@@ -66,8 +68,8 @@ impl Plan {
                 .any(|agent| agent.name == unit.name)
                 .then(|| (unit.name.clone(), tmux))
         };
-        let seats = units.iter().filter_map(pane_slot).collect();
-        Self { town: PatrolFiles::at(&spec.root), spec, seats, instance, home }
+        let tmux_sessions = units.iter().filter_map(tmux_of).collect();
+        Self { town: PatrolFiles::at(&spec.root), spec, tmux_sessions, instance, home }
     }
 
     /// Finds an agent by its name, its session, or its place in a project (`PROJECT/ROLE`).

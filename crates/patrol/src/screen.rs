@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_word_is_a_change() {
+    fn a_new_word_on_the_screen_is_a_change() {
         assert_ne!(digest(&lines("reading a")), digest(&lines("reading b")));
         assert_ne!(digest(&lines("a\nb")), digest(&lines("ab")));
     }

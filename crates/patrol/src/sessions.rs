@@ -17,24 +17,24 @@ pub fn look(plan: &Plan, agents: &[&WatchSpec]) -> Sessions {
     let mut sessions = Sessions::default();
     let mut sockets: BTreeMap<&str, Vec<&WatchSpec>> = BTreeMap::new();
     for agent in agents {
-        if let Some(pane_slot) = plan.seats.get(&agent.name) {
-            sockets.entry(&pane_slot.socket).or_default().push(agent);
+        if let Some(tmux) = plan.tmux_sessions.get(&agent.name) {
+            sockets.entry(&tmux.socket).or_default().push(agent);
         }
     }
     for (socket, agents) in sockets {
         let server = Server::at(socket);
         let listing = list(&server).map_err(|error| error.to_string());
         if let Ok(listing) = &listing {
-            let seats: Vec<(&str, &Pane)> = agents
+            let panes_of_agents: Vec<(&str, &Pane)> = agents
                 .iter()
                 .filter_map(|agent| Some((agent.name.as_str(), pane_of(plan, listing, agent)?)))
                 .collect();
-            let panes: Vec<&Pane> = seats.iter().map(|(_, pane)| *pane).collect();
+            let panes: Vec<&Pane> = panes_of_agents.iter().map(|(_, pane)| *pane).collect();
             let screens = match panes.as_slice() {
                 [] => Vec::new(),
                 panes => capture(&server, panes).unwrap_or_default(),
             };
-            for ((name, _), screen) in seats.iter().zip(screens) {
+            for ((name, _), screen) in panes_of_agents.iter().zip(screens) {
                 sessions.screens.extend(screen.map(|screen| ((*name).to_owned(), screen)));
             }
         }
@@ -45,7 +45,7 @@ pub fn look(plan: &Plan, agents: &[&WatchSpec]) -> Sessions {
 
 /// The agent's own pane; in a session that is not ours, the first pane.
 fn pane_of<'a>(plan: &Plan, listing: &'a Listing, agent: &WatchSpec) -> Option<&'a Pane> {
-    let own = listing.seats().find(|pane| pane.is_marked_for(&plan.instance, &agent.name));
+    let own = listing.own_panes().find(|pane| pane.is_marked_for(&plan.instance, &agent.name));
     own.or_else(|| listing.panes.iter().find(|pane| pane.session == agent.session))
 }
 
@@ -54,15 +54,15 @@ impl Sessions {
         &self,
         instance: &str,
         agent: &WatchSpec,
-        pane_slot: &TmuxSpec,
+        tmux: &TmuxSpec,
         is_running: bool,
     ) -> SessionSeen {
-        let listing = match self.listings.get(&pane_slot.socket) {
+        let listing = match self.listings.get(&tmux.socket) {
             Some(Ok(listing)) => listing,
             Some(Err(why)) => return SessionSeen::Unknown(why.clone()),
             None => return SessionSeen::Unknown("its tmux server was not listed".to_owned()),
         };
-        let own = listing.seats().find(|pane| pane.is_marked_for(instance, &agent.name));
+        let own = listing.own_panes().find(|pane| pane.is_marked_for(instance, &agent.name));
         match own {
             Some(pane) if pane.is_dead => {
                 let how = match (pane.exit_code, pane.exit_signal) {
@@ -77,7 +77,7 @@ impl Sessions {
                 SessionSeen::AgentDead("its session exists, but its run is over".to_owned())
             }
             Some(_) => SessionSeen::Alive,
-            None if listing.panes.iter().any(|pane| pane.session == pane_slot.session) => {
+            None if listing.panes.iter().any(|pane| pane.session == tmux.session) => {
                 SessionSeen::Foreign
             }
             // A run ends with its session: either it is just ending, or tmux's list is incomplete.

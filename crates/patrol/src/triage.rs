@@ -6,7 +6,7 @@
 
 use crate::command::{self, CommandEnd, Question};
 use crate::connection::Connector;
-use ostler_model::{Acted, Decision, Observation, Step, TriageSpec, WatchSpec};
+use ostler_model::{Acted, Decision, Observation, Purpose, Step, TriageSpec, WatchSpec};
 use serde::{Deserialize, Serialize};
 
 pub const VERSION: u32 = 1;
@@ -14,7 +14,7 @@ pub const VERSION: u32 = 1;
 /// The document that the command reads.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Asked<'a> {
+pub struct TriageInput<'a> {
     pub version: u32,
     pub agent: &'a WatchSpec,
     pub observation: &'a Observation,
@@ -52,7 +52,7 @@ pub struct Answered {
 pub fn ask(
     connector: &Connector,
     spec: &TriageSpec,
-    asked: &Asked<'_>,
+    asked: &TriageInput<'_>,
 ) -> Result<Answered, String> {
     let input = serde_json::to_vec(asked).map_err(|error| error.to_string())?;
     let question = Question {
@@ -61,6 +61,7 @@ pub fn ask(
         env: vec![("OSTLER_TRIAGE_AGENT".to_owned(), asked.agent.name.clone())],
         input: &input,
         timeout_ms: spec.timeout_ms,
+        purpose: Purpose::Triage,
         session: &spec.session,
     };
     match command::ask(connector, &question) {
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_is_as_the_schema_says() {
+    fn the_triage_input_matches_its_schema() {
         let schema: Value =
             serde_json::from_str(include_str!("../../../docs/triage-observation.schema.json"))
                 .expect("JSON");
@@ -213,7 +214,7 @@ mod tests {
                     "outcome": {"state": "done"}, "times": 1,
                 }]))
                 .expect("what was done");
-                let asked = Asked {
+                let asked = TriageInput {
                     version: VERSION,
                     agent: &agent,
                     observation: &observation,

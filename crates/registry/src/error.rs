@@ -1,15 +1,28 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// The error of the store itself.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// What the store's own error means for the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Its contents were changed or lost.
+    Damage,
+    /// Its disk does not read or write.
+    Disk,
+    Other,
+}
 
 /// A registry error: what failed, and what helps.
 #[derive(Debug, Error)]
 pub enum RegistryError {
     #[error("cannot open the registry {path}; check that its folder exists and belongs to you")]
-    Open { path: PathBuf, source: rusqlite::Error },
+    Open { path: PathBuf, source: Cause },
     #[error(
         "{path} is not an Ostler registry, or is damaged; move it away (Ostler then creates a new one) or restore a copy"
     )]
-    Corrupt { path: PathBuf, source: rusqlite::Error },
+    Corrupt { path: PathBuf, source: Cause },
     #[error(
         "the registry {path} has schema {found}, but this Ostler supports up to {known}: it was written by a newer Ostler; use that version"
     )]
@@ -19,19 +32,23 @@ pub enum RegistryError {
     )]
     Foreign { path: PathBuf, found: i64 },
     #[error("the disk of the registry is full; free some space")]
-    Full { source: rusqlite::Error },
+    Full { source: Cause },
+    #[error(
+        "another program has locked the registry (for example an open transaction in sqlite3); end it or let it commit"
+    )]
+    Locked { source: Cause },
     #[error(
         "cannot read or write the registry {path}; check its disk, or move it away (Ostler then creates a new one)"
     )]
-    Disk { path: PathBuf, source: rusqlite::Error },
+    Disk { path: PathBuf, source: Cause },
     #[error(
         "cannot copy the registry to {path}; without a copy the new program could not be rolled back"
     )]
     Copy { path: PathBuf, source: std::io::Error },
     #[error("cannot write the registry")]
-    Write { source: rusqlite::Error },
+    Write { fault: Fault, source: Cause },
     #[error("cannot read the registry")]
-    Read { source: rusqlite::Error },
+    Read { fault: Fault, source: Cause },
     #[error("the registry contains {value:?} where {what} is expected")]
     Value { what: &'static str, value: String },
     #[error(
@@ -41,29 +58,15 @@ pub enum RegistryError {
 }
 
 impl RegistryError {
-    pub(crate) fn write(source: rusqlite::Error) -> Self {
-        match source.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DiskFull) => Self::Full { source },
-            _ => Self::Write { source },
-        }
-    }
-
-    pub(crate) fn read(source: rusqlite::Error) -> Self {
-        Self::Read { source }
-    }
-
-    /// Adds the path to an error about a damaged file.
-    pub fn at(self, path: &std::path::Path) -> Self {
+    /// Adds the place to an error that moving the registry away would cure.
+    pub fn at(self, place: &Path) -> Self {
+        let path = place.to_owned();
         match self {
-            Self::Write { source } | Self::Read { source } if is_damage(&source) => {
-                Self::Corrupt { path: path.to_owned(), source }
-            }
-            Self::Write { source } | Self::Read { source }
-                if source.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure) =>
-            {
-                Self::Disk { path: path.to_owned(), source }
-            }
-            Self::Value { what, value } => Self::Damaged { path: path.to_owned(), what, value },
+            Self::Write { fault: Fault::Damage, source }
+            | Self::Read { fault: Fault::Damage, source } => Self::Corrupt { path, source },
+            Self::Write { fault: Fault::Disk, source }
+            | Self::Read { fault: Fault::Disk, source } => Self::Disk { path, source },
+            Self::Value { what, value } => Self::Damaged { path, what, value },
             other => other,
         }
     }
@@ -71,22 +74,5 @@ impl RegistryError {
     /// The error and its causes, in one line.
     pub fn description(&self) -> String {
         ostler_sys::error_chain(self)
-    }
-}
-
-/// Whether the file's content was changed or lost. SQLite itself does not notice text that is not UTF-8, a number in
-/// the wrong place, or a table with other columns than ours.
-pub(crate) fn is_damage(source: &rusqlite::Error) -> bool {
-    use rusqlite::{Error, ErrorCode, ffi};
-    match source {
-        Error::Utf8Error(..)
-        | Error::FromSqlConversionFailure(..)
-        | Error::IntegralValueOutOfRange(..)
-        | Error::InvalidColumnType(..)
-        | Error::SqlInputError { .. } => true,
-        _ => source.sqlite_error().is_some_and(|error| match error.code {
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => true,
-            _ => error.extended_code == ffi::SQLITE_IOERR_SHORT_READ,
-        }),
     }
 }

@@ -9,62 +9,18 @@ use std::fmt::Write;
 pub fn from_capture(text: &str, size: TerminalSize, cursor: ScreenCursor) -> ScreenText {
     let mut screen = Emulator::new(size);
     let mut bytes = String::with_capacity(text.len() + usize::from(size.rows) * 8);
-    let mut reader = Reader::default();
+    // tmux prints line-drawing characters as letters between two control characters that select G1.
+    bytes.push_str("\x1b)0");
     // tmux omits blanks at the end of a line. The blanks before the cursor were written: a prompt ends with one.
     let blanks = usize::from(cursor.column.min(size.columns));
     let _ = write!(bytes, "\x1b[{};1H{:blanks$}", cursor.row.saturating_add(1), "");
     for (row, line) in text.lines().take(usize::from(size.rows)).enumerate() {
         // Each line is positioned by its number: a full line would wrap otherwise. Colours continue on the next line.
         let _ = write!(bytes, "\x1b[{};1H", row + 1);
-        bytes.extend(line.chars().filter_map(|c| reader.read(c)));
+        bytes.push_str(line);
     }
     screen.process(bytes.as_bytes());
     ScreenText { cursor, ..screen.text() }
-}
-
-/// tmux prints line-drawing characters as letters between two control characters. Colours may change among them.
-#[derive(Default)]
-struct Reader {
-    is_drawing: bool,
-    within: Within,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Within {
-    #[default]
-    Text,
-    Escape,
-    Control,
-    Command,
-}
-
-impl Reader {
-    fn read(&mut self, c: char) -> Option<char> {
-        let before = self.within;
-        self.within = match (before, c) {
-            (_, '\u{1b}') => Within::Escape,
-            (Within::Escape, '[') => Within::Control,
-            (Within::Escape, ']') => Within::Command,
-            (Within::Control, c) if !('@'..='~').contains(&c) => Within::Control,
-            (Within::Command, c) if c != '\u{7}' => Within::Command,
-            _ => Within::Text,
-        };
-        match (before, self.within, c) {
-            (Within::Text, Within::Text, '\u{e}' | '\u{f}') => {
-                self.is_drawing = c == '\u{e}';
-                None
-            }
-            (Within::Text, Within::Text, c) if self.is_drawing => Some(drawn(c)),
-            _ => Some(c),
-        }
-    }
-}
-
-fn drawn(letter: char) -> char {
-    const LETTERS: &str = "jklmnqtuvwxa`fgoprs~yz{|}.,+-0h";
-    const DRAWN: &str = "┘┐┌└┼─├┤┴┬│▒◆°±⎺⎻⎼⎽·≤≥π≠£▼◀▶▲█▒";
-    let place = LETTERS.chars().position(|other| other == letter);
-    place.and_then(|place| DRAWN.chars().nth(place)).unwrap_or(letter)
 }
 
 #[cfg(test)]

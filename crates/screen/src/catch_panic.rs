@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_inside_is_contained_and_said_to_be() {
+    fn a_panic_of_the_emulator_is_contained() {
         assert!(!panic_is_contained());
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| assert!(panic_is_contained())));

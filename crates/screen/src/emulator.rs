@@ -1,6 +1,7 @@
 //! A terminal emulator without a window.
 
 use crate::catch_panic::contained;
+use crate::charset::Charsets;
 use crate::osc::OscState;
 use crate::text::text_of;
 use ostler_model::ScreenText;
@@ -9,6 +10,7 @@ use std::num::NonZeroU16;
 
 pub struct Emulator {
     parser: vt100::Parser<OscState>,
+    charsets: Charsets,
     size: TerminalSize,
 }
 
@@ -25,13 +27,15 @@ impl Emulator {
         let (rows, columns) = (at_least_one(size.rows), at_least_one(size.columns));
         Self {
             parser: vt100::Parser::new_with_callbacks(rows, columns, 0, OscState::default()),
+            charsets: Charsets::default(),
             size,
         }
     }
 
     /// If the emulator panics, it starts again with an empty screen.
     pub fn process(&mut self, bytes: &[u8]) {
-        if contained(|| self.parser.process(bytes)).is_none() {
+        let bytes = self.charsets.translated(bytes);
+        if contained(|| self.parser.process(&bytes)).is_none() {
             *self = Self::new(self.size);
         }
     }
@@ -43,7 +47,10 @@ impl Emulator {
 
     /// The escape sequences that draw this screen on another terminal.
     pub fn picture(&self) -> Vec<u8> {
-        contained(|| self.parser.screen().state_formatted()).unwrap_or_default().into()
+        let mut picture: Vec<u8> =
+            contained(|| self.parser.screen().state_formatted()).unwrap_or_default().into();
+        picture.extend(self.charsets.picture());
+        picture
     }
 
     pub fn text(&self) -> ScreenText {
@@ -89,7 +96,7 @@ mod tests {
 
     /// After any bytes, the screen can be drawn and the size is unchanged.
     #[test]
-    fn no_bytes_end_the_screen() {
+    fn any_bytes_can_be_drawn() {
         let mut seed = 0x9e37_79b9_7f4a_7c15u64;
         let mut next = move || {
             seed ^= seed << 13;
@@ -140,6 +147,26 @@ mod tests {
         assert!(text.takes_paste);
         screen.process(b"\x1b[?2004l");
         assert!(!screen.text().takes_paste);
+    }
+
+    /// `dialog` and `whiptail` draw their frames in a set of their own.
+    #[test]
+    fn the_lines_of_a_box_are_lines_and_not_letters() {
+        let mut screen = Emulator::new(TerminalSize { columns: 12, rows: 2 });
+        screen.process(b"\x1b(0lqk\x1b(Bq\r\n\x1b(0x");
+        assert_eq!(screen.text().lines, ["┌─┐q", "│"]);
+        let mut other = Emulator::new(TerminalSize { columns: 12, rows: 2 });
+        other.process(&screen.picture());
+        other.process(b"q");
+        assert_eq!(other.text().lines, ["┌─┐q", "│─"]);
+    }
+
+    /// A program may move the cursor over the blank of its prompt instead of writing it.
+    #[test]
+    fn the_blank_behind_a_prompt_is_there() {
+        assert_eq!(drawn(20, 2, "one\r\n\x1b[1myou>\x1b[0m\x1b[C").lines, ["one", "you> "]);
+        let text = drawn(20, 2, "\x1b[2mone\x1b[0m\r\n中>\x1b[C");
+        assert_eq!((text.lines[1].as_str(), text.bright[1].as_str()), ("中> ", "中> "));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod capture;
 mod catch_panic;
+mod charset;
 mod emulator;
 mod osc;
 mod text;

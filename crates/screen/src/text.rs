@@ -6,9 +6,13 @@ use ostler_model::{ScreenCursor, ScreenSpot, ScreenText};
 pub(crate) fn text_of(screen: &vt100::Screen) -> ScreenText {
     let (rows, columns) = screen.size();
     let (rows, columns) = (rows.get(), columns.get());
-    let lines: Vec<String> = screen.rows(0, columns).collect();
-    let bright: Vec<String> = (0..rows).map(|row| bright_line(screen, row, columns)).collect();
+    let mut lines: Vec<String> = screen.rows(0, columns).collect();
+    let mut bright: Vec<String> = (0..rows).map(|row| bright_line(screen, row, columns)).collect();
     let (row, column) = screen.cursor_position();
+    let skipped = " ".repeat(usize::from(column.saturating_sub(filled(screen, row, columns))));
+    for lines in [&mut lines, &mut bright] {
+        lines.get_mut(usize::from(row)).into_iter().for_each(|line| line.push_str(&skipped));
+    }
     ScreenText {
         bright: if bright == lines { Vec::new() } else { bright },
         lines,
@@ -20,6 +24,15 @@ pub(crate) fn text_of(screen: &vt100::Screen) -> ScreenText {
         rows,
         ..ScreenText::default()
     }
+}
+
+/// The columns up to the last one that was written.
+fn filled(screen: &vt100::Screen, row: u16, columns: u16) -> u16 {
+    let is_written = |column: &u16| {
+        let cell = screen.cell(row, *column);
+        cell.is_some_and(|cell| cell.has_contents() || cell.is_wide_continuation())
+    };
+    (0..columns).rev().find(is_written).map_or(0, |column| column + 1)
 }
 
 /// The line with dim cells as blanks: programs draw placeholders dim.

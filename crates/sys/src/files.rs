@@ -45,8 +45,18 @@ pub fn write_atomic(
     mode: u32,
     durability: Durability,
 ) -> io::Result<()> {
+    write_atomic_by(path, mode, durability, |file| file.write_all(bytes))
+}
+
+/// The same, for contents that are not in memory at once: `write` writes them to the new file.
+pub fn write_atomic_by(
+    path: &Path,
+    mode: u32,
+    durability: Durability,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     let part = path.with_file_name(part_name(path)?);
-    let written = write_part(&part, bytes, mode, durability).and_then(|_| rename(&part, path));
+    let written = write_part(&part, mode, durability, write).and_then(|()| rename(&part, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&part);
     }
@@ -61,15 +71,20 @@ fn part_name(path: &Path) -> io::Result<OsString> {
     Ok(part)
 }
 
-fn write_part(path: &Path, bytes: &[u8], mode: u32, durability: Durability) -> io::Result<File> {
+fn write_part(
+    path: &Path,
+    mode: u32,
+    durability: Durability,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     // A part that a killed process with the same pid left is replaced, never followed.
     let _ = std::fs::remove_file(path);
     let mut file = OpenOptions::new().create_new(true).write(true).mode(mode).open(path)?;
-    file.write_all(bytes)?;
-    if durability == Durability::Synced {
-        file.sync_all()?;
+    write(&mut file)?;
+    match durability {
+        Durability::Synced => file.sync_all(),
+        Durability::Cached => Ok(()),
     }
-    Ok(file)
 }
 
 #[cfg(test)]
@@ -98,6 +113,9 @@ mod tests {
         let path = folder.path().join("x");
         std::fs::create_dir(&path).expect("in the way");
         assert!(write_atomic(&path, b"one", 0o600, Durability::Cached).is_err());
+        let refused = |_: &mut File| Err(io::Error::other("no more"));
+        let other = folder.path().join("y");
+        assert!(write_atomic_by(&other, 0o600, Durability::Cached, refused).is_err());
         assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 1);
     }
 

@@ -1,7 +1,7 @@
 //! The only place that calls tmux. Each call is a client process with a timeout. A server that does not answer is in an
 //! unknown state, not dead; only the client is killed.
 
-use ostler_os::{Asked, ask_client};
+use ostler_os::{ClientOutcome, ask_client};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,8 +20,8 @@ pub enum TmuxError {
     Silent { socket: PathBuf, limit: Duration },
     #[error("the tmux server at {} belongs to uid {owner}: ostler does not send it your environment; use your own server", socket.display())]
     Foreign { socket: PathBuf, owner: u32 },
-    #[error("tmux failed: {complaint}")]
-    Refused { complaint: String },
+    #[error("tmux failed: {error_output}")]
+    Refused { error_output: String },
     #[error("cannot run {}: {why}", program.display())]
     NotRun { program: PathBuf, why: String },
     #[error("unexpected output of tmux: {text:?}")]
@@ -48,7 +48,7 @@ pub struct Server {
 pub struct TmuxOutput {
     pub text: String,
     /// `None` if all succeeded.
-    pub complaint: Option<String>,
+    pub error_output: Option<String>,
 }
 
 impl Server {
@@ -75,9 +75,9 @@ impl Server {
     /// Runs the commands. If one fails, the call fails.
     pub fn ask<A: AsRef<OsStr>>(&self, words: &[A]) -> Result<String, TmuxError> {
         let printed = self.ask_in_part(words, &[])?;
-        match printed.complaint {
+        match printed.error_output {
             None => Ok(printed.text),
-            Some(complaint) => Err(TmuxError::Refused { complaint }),
+            Some(error_output) => Err(TmuxError::Refused { error_output }),
         }
     }
 
@@ -87,7 +87,8 @@ impl Server {
         if !self.is_absent() {
             return Ok(());
         }
-        let refused = |error: std::io::Error| TmuxError::Refused { complaint: error.to_string() };
+        let refused =
+            |error: std::io::Error| TmuxError::Refused { error_output: error.to_string() };
         if let Some(folder) = self.socket.parent().filter(|folder| !folder.exists()) {
             use std::os::unix::fs::DirBuilderExt;
             // tmux creates the directory itself only for sockets that are given by name.
@@ -99,7 +100,7 @@ impl Server {
         words
             .extend(["start-server", ";", "if-shell", "-F", "#{exit-empty}", wait].map(OsStr::new));
         let printed = self.client(&words, &[])?;
-        printed.complaint.map_or(Ok(()), |complaint| Err(TmuxError::Refused { complaint }))
+        printed.error_output.map_or(Ok(()), |error_output| Err(TmuxError::Refused { error_output }))
     }
 
     /// Runs several commands, some of which may fail without the others.
@@ -114,7 +115,7 @@ impl Server {
         all.push(self.socket.as_os_str());
         all.extend(words.iter().map(AsRef::as_ref));
         let printed = self.client(&all, input)?;
-        if printed.complaint.is_some() && printed.text.is_empty() && self.is_absent() {
+        if printed.error_output.is_some() && printed.text.is_empty() && self.is_absent() {
             return Err(TmuxError::NoServer { socket: self.socket.clone() });
         }
         Ok(printed)
@@ -125,9 +126,9 @@ impl Server {
         ASKED.fetch_add(1, Ordering::Relaxed);
         // The caller may itself run in a pane; the call must not depend on it.
         let asked = ask_client(&self.program, all, input, &["TMUX", "TMUX_PANE"], self.limit);
-        let description = match asked {
-            Ok(Asked::Told(description)) => description,
-            Ok(Asked::Silent) => {
+        let output = match asked {
+            Ok(ClientOutcome::Answered(output)) => output,
+            Ok(ClientOutcome::Silent) => {
                 return Err(TmuxError::Silent { socket: self.socket.clone(), limit: self.limit });
             }
             Err(error) => {
@@ -135,15 +136,14 @@ impl Server {
                 return Err(TmuxError::NotRun { program: self.program.clone(), why });
             }
         };
-        let text = String::from_utf8_lossy(&description.output).into_owned();
-        let complaint = (description.code != Some(0)).then(|| {
-            match (description.complaint.trim(), description.code) {
+        let text = String::from_utf8_lossy(&output.output).into_owned();
+        let error_output =
+            (output.code != Some(0)).then(|| match (output.error_output.trim(), output.code) {
                 ("", Some(code)) => format!("exit code {code} without a message"),
                 ("", None) => "killed by a signal".to_owned(),
-                (complaint, _) => complaint.to_owned(),
-            }
-        });
-        Ok(TmuxOutput { text, complaint })
+                (error_output, _) => error_output.to_owned(),
+            });
+        Ok(TmuxOutput { text, error_output })
     }
 
     /// A client sends its environment, so it may connect only to a server of this user.

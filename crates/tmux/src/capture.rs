@@ -56,7 +56,7 @@ fn texts(server: &Server, panes: &[String]) -> Result<Vec<Option<String>>, TmuxE
             }
             Err(error) => return Err(error),
         };
-        if printed.complaint.as_deref().is_some_and(is_empty) && printed.text.is_empty() {
+        if printed.error_output.as_deref().is_some_and(is_empty) && printed.text.is_empty() {
             screens.resize(panes.len(), None);
             return Ok(screens);
         }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn screens_are_told_apart_and_a_lost_one_is_none() {
+    fn captured_screens_are_separated_and_a_lost_one_is_none() {
         let text = "M\none\n\nM\nM\n\n\nM\n";
         let screens = split(text, "M", 3).expect("three");
         assert_eq!(screens, [Some("one\n\n".to_owned()), None, Some("\n\n".to_owned())]);

@@ -13,7 +13,7 @@ pub struct Listing {
 
 impl Listing {
     /// The panes that were created for Ostler's runs.
-    pub fn seats(&self) -> impl Iterator<Item = &Pane> {
+    pub fn own_panes(&self) -> impl Iterator<Item = &Pane> {
         self.panes.iter().filter(|pane| pane.is_pane_process())
     }
 }
@@ -69,7 +69,7 @@ pub(crate) const HOME: &str = "@ostler-home";
 pub(crate) const UNIT: &str = "@ostler-unit";
 pub(crate) const RUN: &str = "@ostler-run";
 /// An option of the pane only.
-pub(crate) const SEAT: &str = "@ostler-pane";
+pub(crate) const PANE: &str = "@ostler-pane";
 
 /// In the order of `read`. A field unknown to this version of tmux is empty. The command is last: it may contain any
 /// character, even the separator.
@@ -82,7 +82,7 @@ const FIELDS: [&str; 24] = [
     HOME,
     UNIT,
     RUN,
-    SEAT,
+    PANE,
     "pane_id",
     "pane_pid",
     "pane_dead",
@@ -116,16 +116,18 @@ pub fn list(server: &Server) -> Result<Listing, TmuxError> {
             Ok(listing)
         }
         Err(TmuxError::NoServer { .. }) => Ok(Listing::default()),
-        Err(TmuxError::Refused { complaint }) if is_empty(&complaint) => Ok(Listing::default()),
+        Err(TmuxError::Refused { error_output }) if is_empty(&error_output) => {
+            Ok(Listing::default())
+        }
         Err(error) => Err(error),
     }
 }
 
 /// A server may have no session. tmux reports that as an error, with different messages in different versions.
-pub(crate) fn is_empty(complaint: &str) -> bool {
+pub(crate) fn is_empty(error_output: &str) -> bool {
     ["no current target", "no sessions", "no current session", "no current client"]
         .iter()
-        .any(|words| complaint.contains(words))
+        .any(|words| error_output.contains(words))
 }
 
 fn format() -> String {

@@ -75,7 +75,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn one_listing_and_one_capture_tell_of_every_pane() {
+fn one_listing_and_one_capture_cover_every_pane() {
     let _alone = alone();
     let own = Own::start();
     let server = own.server();
@@ -117,7 +117,7 @@ fn one_listing_and_one_capture_tell_of_every_pane() {
 }
 
 #[test]
-fn no_server_is_a_fact_and_a_silent_one_is_not() {
+fn a_missing_server_is_an_empty_listing_and_a_silent_one_is_an_error() {
     let _alone = alone();
     let mut own = Own::start();
     own.session("a", "exec sleep 1000");

@@ -1,4 +1,4 @@
-"""What is done to Ostler and its world. A fault does its damage, takes away what only the campaign can take away, and returns."""
+"""The faults. A fault causes its damage, undoes what only the campaign can undo, and returns."""
 
 from __future__ import annotations
 
@@ -25,4 +25,4 @@ def fault(name: str, weight: int = 2, alone: bool = False, why_not: Callable = l
     return add
 
 
-from . import disks, doors, engines, files, forged, kills, pressure, stops, watched  # noqa: E402, F401
+from . import disks, sockets, engines, files, forged, kills, pressure, stops, watched  # noqa: E402, F401

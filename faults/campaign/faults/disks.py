@@ -1,4 +1,4 @@
-"""No room, no descriptors, a slow disk, another time of day."""
+"""Full disk, no descriptors, slow disk, clock jumps."""
 
 import os
 import resource
@@ -11,12 +11,12 @@ from . import fault
 
 @fault("full-disk", why_not=lambda campaign: campaign.without_disk)
 def full(campaign, choice):
-    """The home's disk is full for a while: runs go on, what is lost is told, new ones are refused."""
+    """The home's disk is full for a while: runs go on, losses are reported, new runs are refused."""
     seconds = choice.choice([0.2, 1, 3])
     filler = campaign.home.path / "filler"
     began = time.monotonic_ns()
     campaign.no_room(began)
-    campaign.tell(f"  no room for {seconds} s")
+    campaign.report(f"  no room for {seconds} s")
     disk.fill(filler)
     try:
         time.sleep(seconds)
@@ -27,7 +27,7 @@ def full(campaign, choice):
 
 @fault("no-descriptors")
 def descriptors(campaign, choice):
-    """The supervisor has all the descriptors it may have, or a few less; sometimes callers take those that are left."""
+    """The supervisor has no or few free descriptors; sometimes callers use up the rest."""
     supervisor = campaign.home.supervisor()
     if not supervisor:
         return
@@ -47,7 +47,7 @@ def descriptors(campaign, choice):
             caller.connect(str(campaign.home.path / "ostler.sock"))
     except OSError:
         pass
-    campaign.tell(f"  supervisor {supervisor.pid} may have {last + 1 + room} descriptors for {seconds} s, beside {len(callers)} callers")
+    campaign.report(f"  supervisor {supervisor.pid} may have {last + 1 + room} descriptors for {seconds} s, beside {len(callers)} callers")
     time.sleep(seconds)
     for caller in callers:
         caller.close()
@@ -57,9 +57,9 @@ def descriptors(campaign, choice):
 
 @fault("slow-disk", why_not=lambda campaign: campaign.without_layer)
 def slow(campaign, choice):
-    """Each write to a file and each sync takes so much longer."""
+    """Each write to a file and each sync is delayed."""
     late, seconds = choice.choice([0.002, 0.02, 0.2]), choice.choice([1, 3, 6])
-    campaign.tell(f"  writes take {late * 1000:.0f} ms longer for {seconds} s")
+    campaign.report(f"  writes take {late * 1000:.0f} ms longer for {seconds} s")
     campaign.control.set_slow(late)
     try:
         time.sleep(seconds)
@@ -69,10 +69,10 @@ def slow(campaign, choice):
 
 @fault("clock-jump", why_not=lambda campaign: campaign.without_layer or campaign.without_clock)
 def clock(campaign, choice):
-    """The wall clock jumps, there and sometimes back. Deadlines and leases do not care."""
+    """The wall clock jumps, there and sometimes back. Deadlines and leases are not affected."""
     for _ in range(choice.choice([1, 2, 4])):
         jump = choice.choice([0, 1, -1, 31, -31, 3600, -3600, 20 * 86400, -20 * 86400])
-        campaign.tell(f"  the wall clock is {jump} s off")
+        campaign.report(f"  the wall clock is {jump} s off")
         campaign.control.set_clock(jump)
         time.sleep(choice.choice([0.1, 1, 3.5]))
     if choice.random() < 0.7:

@@ -1,4 +1,4 @@
-"""Engines of containers that go away, and containers that are struck by their engine's own commands."""
+"""Container engines that stop, and containers that are killed by their engine's commands."""
 
 import signal
 import time
@@ -12,18 +12,18 @@ def none(campaign) -> str | None:
 
 
 def one_of_ours(campaign, choice, engine):
-    """While the engine is there."""
+    """Runs while the engine answers."""
     try:
         found = [one for one in engine.containers(campaign.home.instance()) if one.root]
     except Away as error:
-        campaign.tell(f"  {error}")
+        campaign.report(f"  {error}")
         return None
     return choice.choice(found) if found else None
 
 
 @fault("restart-engine", why_not=none)
 def restarted(campaign, choice):
-    """In an orderly way. Its containers go on."""
+    """Stops and starts the engine. Its containers go on."""
     away(campaign, choice, signal.SIGTERM)
 
 
@@ -36,7 +36,7 @@ def killed(campaign, choice):
 def away(campaign, choice, by: signal.Signals) -> None:
     engine, seconds = choice.choice(campaign.engines), choice.choice([0, 0, 0.5, 2])
     with engine.struck:
-        campaign.tell(f"  {by.name} for {engine.kind} {engine.child.pid}, away for {seconds} s")
+        campaign.report(f"  {by.name} for {engine.kind} {engine.child.pid}, away for {seconds} s")
         engine.strike(by)
         time.sleep(seconds)
         engine.start()
@@ -45,12 +45,12 @@ def away(campaign, choice, by: signal.Signals) -> None:
 # Alone, and docker is started again behind it: of a container that ends meanwhile it may never hear.
 @fault("kill-containerd", weight=1, alone=True, why_not=lambda campaign: campaign.without_engine.get("docker"))
 def beside_killed(campaign, choice):
-    """SIGKILL of what docker has beside it, and starts again itself."""
+    """SIGKILL of docker's containerd, which docker restarts."""
     engine = next(engine for engine in campaign.engines if engine.kind == "docker")
     seconds = choice.choice([0.1, 1, 3])
     with engine.struck:
         beside = engine.containerd()
-        campaign.tell(f"  kill containerd {beside and beside.pid}, and restart docker after {seconds} s")
+        campaign.report(f"  kill containerd {beside and beside.pid}, and restart docker after {seconds} s")
         if beside:
             beside.signal(signal.SIGKILL)
         time.sleep(seconds)
@@ -60,10 +60,10 @@ def beside_killed(campaign, choice):
 
 @fault("stop-engine", weight=1, why_not=none)
 def stopped(campaign, choice):
-    """It hears callers, and says nothing."""
+    """The engine accepts connections, and does not answer."""
     engine, seconds = choice.choice(campaign.engines), choice.choice([0.1, 0.5, 1, 3, 3, 11])
     with engine.struck:
-        campaign.tell(f"  stop {engine.kind} {engine.child.pid} for {seconds} s")
+        campaign.report(f"  stop {engine.kind} {engine.child.pid} for {seconds} s")
         engine.strike(signal.SIGSTOP)
         try:
             time.sleep(seconds)
@@ -89,34 +89,34 @@ def container_removed(campaign, choice):
 
 def ours(campaign, choice, engine, what, method, rest) -> None:
     struck = one_of_ours(campaign, choice, engine)
-    campaign.tell(f"  {what} {engine.kind}'s container {struck and (struck.unit, struck.id[:12])}")
+    campaign.report(f"  {what} {engine.kind}'s container {struck and (struck.unit, struck.id[:12])}")
     if struck is None:
         return
     campaign.containers_struck()
     try:
         engine.ask(method, f"/v1.41/containers/{struck.id}{rest}")
     except Away as error:
-        campaign.tell(f"  {error}")
+        campaign.report(f"  {error}")
 
 
 @fault("kill-container-shim", why_not=none)
 def shim(campaign, choice):
-    """Who stands for a container. The next one takes up the same."""
+    """SIGKILL of a container's shim. The next shim continues with the same container."""
     names = {unit.name for unit in campaign.world.contained()}
     shims = [member for member in campaign.members() if member.verb == "shim" and kills.procfs.arguments(member.look.process.pid)[2:3] and
              kills.procfs.arguments(member.look.process.pid)[2] in names]
     for member in choice.sample(shims, choice.randint(1, len(shims))) if shims else []:
-        campaign.tell(f"  kill shim {member.look.process.pid}")
+        campaign.report(f"  kill shim {member.look.process.pid}")
         member.look.process.signal(signal.SIGKILL)
 
 
 @fault("engine-and-daemon", why_not=none)
 def with_daemon(campaign, choice):
-    """The engine is away while supervisor, guardian, shims or all are killed, and comes back some time after."""
+    """The engine is away while supervisor, guardian, shims or all are killed, and is started some time later."""
     engine, how = choice.choice(campaign.engines), choice.choice([signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP])
     strike = choice.choice([kills.supervisor, kills.guardian, kills.both, shim])
     with engine.struck:
-        campaign.tell(f"  {engine.kind} gets {how.name}")
+        campaign.report(f"  {engine.kind} gets {how.name}")
         engine.strike(how)
         try:
             strike(campaign, choice)

@@ -1,12 +1,13 @@
 """Damage to the home's files."""
 
+import errno
 import os
 import shutil
 import socket
 import time
 
 from .. import disk, registry
-from ..story import Violation
+from ..steps_log import Violation
 from . import fault
 
 SUFFIXES = ("", "-wal", "-shm")
@@ -37,32 +38,32 @@ def damage(path, choice) -> str:
 
 @fault("damaged-registry", weight=1, alone=True)
 def damaged_registry(campaign, choice):
-    """With the daemon stopped or killed, the registry or its WAL is damaged. It starts, or refuses and says which file; then the file is moved away."""
+    """With the daemon stopped or killed, the registry or its WAL is damaged. The daemon starts, or refuses and names the file; then the file is moved away."""
     home = campaign.home
     campaign.traffic.pause()
     if choice.random() < 0.5:
-        campaign.tell("  stop")
+        campaign.report("  stop")
         home.call("stop", seconds=90)
     else:
         with campaign.unheard():
-            campaign.tell("  kill both")
+            campaign.report("  kill both")
             home.kill_daemon()
     files = [home.registry] + [path for suffix in ("-wal",) if (path := home.registry.with_name(home.registry.name + suffix)).exists() and path.stat().st_size]
-    campaign.tell(f"  {damage(choice.choice(files), choice)}")
+    campaign.report(f"  {damage(choice.choice(files), choice)}")
     campaign.forget_records()
-    said = home.call("start", seconds=90)
-    if said.code == 0:
-        told = sound(home)
-        campaign.tell(f"  it started; integrity: {told[:100]}")
-        if told == "ok":
+    result = home.call("start", seconds=90)
+    if result.code == 0:
+        seen = sound(home)
+        campaign.report(f"  it started; integrity: {seen[:100]}")
+        if seen == "ok":
             campaign.wanted()
             return
-        # Nothing is promised of a page that is met later; the person who sees it moves the file away.
+        # Nothing is promised for a damaged page that is read later; the user moves the file away.
         home.kill_daemon()
     else:
-        campaign.tell(f"  refused: {said.err.strip()[:300]}")
-        if str(home.registry) not in said.err:
-            raise Violation(f"a registry that cannot be used is not named: {said.err[:500]!r}")
+        campaign.report(f"  refused: {result.err.strip()[:300]}")
+        if str(home.registry) not in result.err:
+            raise Violation(f"a registry that cannot be used is not named: {result.err[:500]!r}")
         end = time.monotonic() + 20
         while left := home.own("supervisor") + home.own("guardian"):
             if time.monotonic() > end:
@@ -71,11 +72,11 @@ def damaged_registry(campaign, choice):
     for suffix in SUFFIXES:
         path = home.registry.with_name(home.registry.name + suffix)
         if path.exists():
-            os.rename(path, campaign.folder / f"damaged-{campaign.story.step}{suffix or '.db'}") if same_disk(path, campaign.folder) else path.unlink()
+            os.rename(path, campaign.folder / f"damaged-{campaign.log.step}{suffix or '.db'}") if same_disk(path, campaign.folder) else path.unlink()
     campaign.forget_records()
-    said = home.call("start", seconds=90)
-    if said.code != 0:
-        raise Violation(f"with the registry moved away it does not start: {said.err[:500]!r}")
+    result = home.call("start", seconds=90)
+    if result.code != 0:
+        raise Violation(f"with the registry moved away it does not start: {result.err[:500]!r}")
     # Until then a tmux server of the killed daemon may still have begun a copy that only the lost registry knew.
     campaign.world.since_ns = time.monotonic_ns()
     campaign.wanted()
@@ -94,7 +95,7 @@ def same_disk(one, other) -> bool:
 
 @fault("damaged-files")
 def damaged_files(campaign, choice):
-    """Files that are for people, or can be made again: garbage in them, or gone."""
+    """Files for people, or files that can be generated again: overwritten with garbage, or removed."""
     home = campaign.home.path
     names = choice.sample(["supervisor.json", "ostler.pid", "crash.log", "ostler.log"], choice.randint(1, 4))
     for name in names:
@@ -106,12 +107,12 @@ def damaged_files(campaign, choice):
                 path.write_bytes(choice.randbytes(choice.choice([0, 10, 5000])))
         except OSError:
             pass
-    campaign.tell(f"  damaged: {names}")
+    campaign.report(f"  damaged: {names}")
 
 
 @fault("damaged-logs", weight=1)
 def damaged_logs(campaign, choice):
-    """Logs of runs that have ended: cut, scribbled over, without their index. Whoever reads them gets an end."""
+    """Logs of runs that have ended: cut, overwritten, without their index. Reading them must end."""
     ended = [row["run_id"] for row in registry.rows(campaign.home.registry, "SELECT run_id FROM runs WHERE state = 'exited' AND output_bytes > 0 ORDER BY ended_at_ms DESC LIMIT 50")]
     for run in choice.sample(ended, min(len(ended), 3)):
         reading = campaign.oracle.output.readings.get(run)
@@ -119,22 +120,22 @@ def damaged_logs(campaign, choice):
             continue  # not judged yet
         for path in sorted((campaign.home.path / "runs" / run).iterdir()):
             if path.stat().st_size:
-                campaign.tell(f"  {run}: {damage(path, choice)}")
+                campaign.report(f"  {run}: {damage(path, choice)}")
         for words in (["logs", run], ["logs", "--json", "-n", "5", run], ["why", run]):
-            said = campaign.home.call(*words, seconds=60)
-            if "panick" in said.err:
-                raise Violation(f"`ostler {' '.join(words)}` panicked: {said.err[:500]}")
+            result = campaign.home.call(*words, seconds=60)
+            if "panick" in result.err:
+                raise Violation(f"`ostler {' '.join(words)}` panicked: {result.err[:500]}")
 
 
 @fault("sockets-removed")
 def sockets_removed(campaign, choice):
-    """Sockets whose files are removed, renamed or replaced by somebody else's: each is listened on again."""
+    """Sockets whose files are removed, renamed or replaced by foreign ones: the daemon listens on each again."""
     home = campaign.home.path
     sockets = [home / name for name in ("ostler.sock", "kernel.sock", "guardian.sock")] + sorted((home / "notify").glob("*.sock"))
     struck = choice.sample(sockets, choice.randint(1, len(sockets)))
     for path in struck:
         way = choice.choice(["remove", "remove", "rename", "replace"])
-        campaign.tell(f"  {way} {path.relative_to(home)}")
+        campaign.report(f"  {way} {path.relative_to(home)}")
         try:
             if way == "rename":
                 path.rename(path.with_suffix(".away"))
@@ -146,24 +147,24 @@ def sockets_removed(campaign, choice):
                     other.bind(str(path))
         except OSError:
             pass  # gone already, or back already
-    said = campaign.home.call("ls", seconds=90)
-    campaign.tell(f"  ls ended with {said.code}: {said.err.strip()[-200:]}")
+    result = campaign.home.call("ls", seconds=90)
+    campaign.report(f"  ls ended with {result.code}: {result.err.strip()[-200:]}")
 
 
 @fault("home-removed", weight=1, alone=True)
 def home_removed(campaign, choice):
-    """The home is removed under the running daemon, sometimes only what is in it. The daemon ends with all it looked after; a new one may be there before it is gone."""
+    """The home of the running daemon is removed, sometimes only its content. The daemon ends with all runs; a new one may start before it has ended."""
     home = campaign.home
     old = home.own("supervisor") + home.own("guardian")
     campaign.traffic.pause()
     with campaign.unheard():
         empty(home.path)
         if choice.random() < 0.5:
-            campaign.tell("  the folder too")
+            campaign.report("  the folder too")
             renew_folder(campaign)
         campaign.forget_records()
         if choice.random() < 0.5:
-            campaign.tell("  a new one is started at once")
+            campaign.report("  a new one is started at once")
             start(home)
         end = time.monotonic() + 60
         while left := [process for process in old if process.alive()]:
@@ -176,9 +177,9 @@ def home_removed(campaign, choice):
 
 
 def start(home) -> None:
-    said = home.call("start", seconds=90)
-    if said.code != 0:
-        raise Violation(f"in a home that was removed and made again no daemon starts: {said.err[:500]!r}")
+    result = home.call("start", seconds=90)
+    if result.code != 0:
+        raise Violation(f"in a home that was removed and made again no daemon starts: {result.err[:500]!r}")
 
 
 def renew_folder(campaign) -> None:
@@ -186,16 +187,22 @@ def renew_folder(campaign) -> None:
     path = campaign.home.path
     if not campaign.without_disk:
         disk.unmount(path)
-    else:
+    for _ in range(100):
         empty(path)
-    path.rmdir()
+        try:
+            path.rmdir()
+            break
+        except OSError as error:
+            # The daemon has made a file in it meanwhile.
+            if error.errno != errno.ENOTEMPTY:
+                raise
     path.mkdir(mode=0o700)
     if not campaign.without_disk and (why := disk.mount(path)):
         raise Violation(why)
 
 
 def empty(folder) -> None:
-    """The folder stays. The daemon may make a file in it again meanwhile."""
+    """The folder is kept. The daemon may create a file in it meanwhile."""
     for _ in range(100):
         entries = list(folder.iterdir())
         for entry in entries:

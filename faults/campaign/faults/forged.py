@@ -1,4 +1,4 @@
-"""Somebody else's process that says it is of a run of ours."""
+"""A foreign process with the id of a run in its environment."""
 
 import signal
 import time
@@ -10,21 +10,21 @@ KEPT = 4  # so many of them live on, for the faults that follow
 
 @fault("forged-id")
 def forged(campaign, choice):
-    """It carries the id of a live run, which then ends: it is not touched, neither now nor later."""
+    """The process has the id of a live run, which then ends: it must never be touched."""
     world = campaign.world
     while len(world.forged) >= KEPT:
         world.end_forged()
     views = [view for view in campaign.home.call("ls", "--json").json() if view.get("runId")]
     if not views:
-        campaign.tell("  no run to look like")
+        campaign.report("  no run to imitate")
         return
     view = choice.choice(views)
-    campaign.tell(f"  {world.start_forged(view['runId'])} says that it is of {view['name']}'s run")
+    campaign.report(f"  {world.start_forged(view['runId'])} claims to belong to {view['unit']}'s run")
     struck = campaign.home.supervisor() if choice.random() < 0.5 else None
     if struck:
-        campaign.tell(f"  kill supervisor {struck.pid}")
+        campaign.report(f"  kill supervisor {struck.pid}")
         struck.signal(signal.SIGKILL)
         struck.wait_gone()
     time.sleep(choice.uniform(0, 0.5))
     campaign.containers_struck()
-    campaign.home.call("restart", view["name"], seconds=90)
+    campaign.home.call("restart", view["unit"], seconds=90)

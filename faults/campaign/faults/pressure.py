@@ -3,7 +3,7 @@
 import json
 import time
 
-from ..story import Violation
+from ..steps_log import Violation
 from . import fault
 
 
@@ -18,10 +18,10 @@ def storm(campaign, choice):
     count = choice.choice([50, 200, 500])
     ends = choice.random() < 0.5
     words = run(campaign, ["-d", "--json", "--grace", "500ms"], ["storm", str(count), *(["life", "100", "0"] if ends else [])])
-    said = campaign.home.call(*words, seconds=90)
-    campaign.tell(f"  {count} daemons of one run: {said.code}")
-    if said.code == 0:
-        name = said.json()["runId"]
+    result = campaign.home.call(*words, seconds=90)
+    campaign.report(f"  {count} daemons of one run: {result.code}")
+    if result.code == 0:
+        name = result.json()["runId"]
         time.sleep(choice.uniform(0, 1))
         words = ["wait", "--json", name] if ends else ["cancel", "--json", name]
         campaign.home.call(*words, seconds=90)
@@ -29,19 +29,19 @@ def storm(campaign, choice):
 
 @fault("memory-limit", weight=1)
 def limited(campaign, choice):
-    """A run that eats more than it may."""
+    """A run that exceeds its memory limit."""
     words = run(campaign, ["--json", "--memory", "48M"], ["eat", "400", "life", "60000", "0"])
-    said = campaign.home.call(*words, seconds=90)
-    campaign.tell(f"  it ate too much: {said.code}")
-    if said.code == 0:
-        raise Violation(f"a run with 48 MiB ate 400 and ended well: {json.dumps(said.out)[:300]}")
+    result = campaign.home.call(*words, seconds=90)
+    campaign.report(f"  it exceeded its memory limit: {result.code}")
+    if result.code == 0:
+        raise Violation(f"a run with 48 MiB ate 400 and ended well: {json.dumps(result.out)[:300]}")
 
 
 @fault("balloon", weight=1)
 def balloon(campaign, choice):
-    """A gigabyte of the machine's memory, by somebody else, for a moment."""
+    """Another process allocates a gigabyte of the machine's memory for a moment."""
     part = bytearray(1 << 30)
     part[::4096] = b"x" * (len(part) // 4096)
     time.sleep(choice.choice([0.2, 1]))
     del part
-    campaign.tell("  a balloon")
+    campaign.report("  memory pressure")

@@ -11,7 +11,7 @@ WHILES = [0.05, 0.5, 1, 3, 12]
 
 def hold(campaign, choice, who, processes):
     seconds = choice.choice(WHILES)
-    campaign.tell(f"  stop {who} {[process.pid for process in processes]} for {seconds} s")
+    campaign.report(f"  stop {who} {[process.pid for process in processes]} for {seconds} s")
     for process in processes:
         process.signal(signal.SIGSTOP)
     time.sleep(seconds)
@@ -21,7 +21,7 @@ def hold(campaign, choice, who, processes):
 
 @fault("stop-supervisor", weight=1)
 def supervisor(campaign, choice):
-    """It stands still; for too long, and it is replaced."""
+    """The supervisor is stopped; if for too long, it is replaced."""
     hold(campaign, choice, "supervisor", campaign.home.own("supervisor"))
 
 
@@ -39,6 +39,6 @@ def both(campaign, choice):
 
 @fault("stop-members", weight=1)
 def members(campaign, choice):
-    """Some of the processes of runs stand still."""
+    """Some of the processes of runs are stopped."""
     found = [member.look.process for member in campaign.members() if member.verb is None and member.look.state != "T"]
     hold(campaign, choice, "members", choice.sample(found, min(len(found), choice.choice([1, 3, 10]))))

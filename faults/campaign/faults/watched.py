@@ -11,9 +11,9 @@ def patrol_of(campaign):
 
 @fault("kill-patrol", why_not=lambda campaign: campaign.without_tmux)
 def patrol(campaign, choice):
-    """Who looks after the agents; sometimes an agent at the same moment."""
+    """Kills the patrol; sometimes an agent at the same time."""
     for process in patrol_of(campaign):
-        campaign.tell(f"  kill patrol {process.pid}")
+        campaign.report(f"  kill patrol {process.pid}")
         process.signal(signal.SIGKILL)
     if choice.random() < 0.5:
         agent(campaign, choice)
@@ -21,9 +21,9 @@ def patrol(campaign, choice):
 
 @fault("kill-agent", why_not=lambda campaign: campaign.without_tmux)
 def agent(campaign, choice):
-    """Its session, as by `tmux kill-session`, or its program. The patrol starts it again."""
+    """Its session, as by `tmux kill-session`, or its program. Ends an agent, which the patrol starts again."""
     name, session = choice.choice(campaign.world.agents()).name, choice.random() < 0.5
-    campaign.tell(f"  end {'the session' if session else 'the program'} of {name}")
+    campaign.report(f"  end {'the session' if session else 'the program'} of {name}")
     if session:
         found = [known for known in campaign.world.sessions() if known.endswith(f"-{name}")]
         for known in found:

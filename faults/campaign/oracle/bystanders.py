@@ -1,4 +1,4 @@
-"""Look-alikes that somebody else started are never touched."""
+"""Processes with the same command that Ostler did not start are never touched."""
 
 
 def touched(oracle, snapshot):

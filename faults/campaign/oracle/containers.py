@@ -1,4 +1,4 @@
-"""Containers, by the word of their engine: one a unit, the same one unless somebody struck it, and nobody else's touched."""
+"""Containers, as the engine reports them: one per unit, the same one unless a fault hit it, and no foreign one touched."""
 
 from collections import Counter
 
@@ -8,14 +8,14 @@ LIVE = ("running", "paused", "restarting")
 
 
 def alone(oracle, snapshot):
-    """Never two of a unit at once."""
+    """Never two containers of a unit at the same time."""
     alive = Counter(one.unit for one in snapshot.containers if one.state in LIVE)
     return [f"{count} containers of {unit} are alive: {[one.id[:12] for one in snapshot.containers if one.unit == unit]}"
             for unit, count in alive.items() if count > 1]
 
 
 def running(oracle, snapshot):
-    """Each that there is belongs to the live run of its unit, and is what the newest copy told of itself."""
+    """Each container belongs to the live run of its unit, and is the one that the newest copy recorded."""
     units = {unit.name: unit for unit in oracle.world.contained()}
     found = [f"a container of {one.unit} is there ({one.id[:12]}, {one.state}), which is no unit" for one in snapshot.containers if one.unit not in units]
     for name, unit in units.items():
@@ -25,7 +25,7 @@ def running(oracle, snapshot):
         if view is None or view["state"] != "ready":
             found.append(f"{name} is {view and view['state']} ({view and view.get('why')})")
         elif record is None or record["state"] == "exited":
-            found.append(f"{name} is said to be run {view['runId']}, which is {record and record['state']}")
+            found.append(f"{name} should be run {view['runId']}, which is {record and record['state']}")
         if len(own) != 1 or own[0].engine != unit.engine or own[0].state != "running" or own[0].root is None:
             found.append(f"{name} has the containers {[(one.id[:12], one.state) for one in own]}")
             continue
@@ -39,26 +39,26 @@ def running(oracle, snapshot):
 
 
 def kept(oracle, snapshot):
-    """An engine that was away, or a supervisor, is no reason for another one."""
+    """An engine or a supervisor that was away is no reason for another container."""
     now = {one.unit: one for one in snapshot.containers}
-    return [f"the container of {unit} was {before.id[:12]} since {before.started}, and nobody struck it; now there is {now.get(unit)}"
+    return [f"the container of {unit} was {before.id[:12]} since {before.started}, and no fault hit it; now there is {now.get(unit)}"
             for unit, before in oracle.kept.items()
             if unit not in now or (now[unit].id, now[unit].started, now[unit].root) != (before.id, before.started, before.root)]
 
 
 def left(oracle, snapshot):
-    """After the last stop."""
+    """After the last stop there is no container."""
     return [f"a container is left after the stop: {one}" for one in snapshot.containers]
 
 
-def stranger(oracle, snapshot):
-    """What is said of somebody else's; whether its processes are alive is looked at with the other bystanders."""
+def foreign(oracle, snapshot):
+    """The foreign container runs; its processes are checked with the other bystanders."""
     found = []
     for engine in oracle.world.engines:
         try:
-            state = engine.ask("GET", f"/v1.41/containers/{engine.stranger}/json")["State"]["Status"]
+            state = engine.ask("GET", f"/v1.41/containers/{engine.foreign}/json")["State"]["Status"]
         except Away as error:
             state = str(error)
         if state != "running":
-            found.append(f"somebody else's container is {state}")
+            found.append(f"the foreign container is {state}")
     return found

@@ -1,4 +1,4 @@
-"""There are never two copies of a unit, not for a moment: the copies themselves look, by a lock that their trees inherit."""
+"""There are never two copies of a unit: the copies themselves detect it, by a lock that their trees inherit."""
 
 
 def overlapping(oracle, snapshot):

@@ -1,4 +1,4 @@
-"""One supervisor and one guardian a home, and a registry that is whole."""
+"""One supervisor and one guardian per home, and an intact registry."""
 
 from .. import registry
 
@@ -11,10 +11,10 @@ def alone(oracle, snapshot):
             found.append(f"{len(pids)} processes are the {verb}: {pids}")
     if not found:
         status = oracle.world.home.call("status", "--json").json()
-        told = (status.get("gatewayPid"), status.get("pid"))
+        seen = (status.get("supervisorPid"), status.get("pid"))
         pids = tuple(process and process.pid for process in (oracle.world.home.supervisor(), oracle.world.home.guardian()))
-        if told != pids:  # a guardian that the supervisor knows has been handed everything
-            found.append(f"status says {told}, the kernel {pids}")
+        if seen != pids:  # a guardian that the supervisor knows has been handed everything
+            found.append(f"status says {seen}, the kernel {pids}")
         if not status.get("answering"):
             found.append("the supervisor does not answer")
         home = oracle.world.home.path
@@ -23,5 +23,5 @@ def alone(oracle, snapshot):
 
 
 def sound_registry(oracle, snapshot):
-    told = registry.integrity(oracle.world.home.registry)
-    return [] if told == "ok" else [f"integrity_check: {told}"]
+    seen = registry.integrity(oracle.world.home.registry)
+    return [] if seen == "ok" else [f"integrity_check: {seen}"]

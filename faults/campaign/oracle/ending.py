@@ -1,4 +1,4 @@
-"""After the last stop there is nothing: no process, no cgroup, no open record."""
+"""After the last stop there is no process, no cgroup and no open record."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import time
 
 from .. import procfs, registry
-from ..story import Violation
+from ..steps_log import Violation
 from . import bystanders, containers, copies, output
 from .snapshot import Snapshot, members
 
@@ -25,7 +25,7 @@ def nothing_left(oracle) -> None:
         raise Violation(f"records are open after the stop: {sorted(open_ones)}")
     quick = Snapshot(world, quick=True)
     quick.records = {row["run_id"]: dict(row) for row in registry.rows(world.home.registry, "SELECT * FROM runs")}
-    for check in (copies.overlapping, bystanders.touched, containers.left, containers.stranger, output.whole):
+    for check in (copies.overlapping, bystanders.touched, containers.left, containers.foreign, output.whole):
         for problem in oracle.run(check, quick):
             raise Violation(problem)
 

@@ -1,4 +1,4 @@
-"""A message that was acknowledged is there once; one that was not, at most once."""
+"""An acknowledged message is stored once; another one at most once."""
 
 from collections import Counter
 
@@ -11,4 +11,4 @@ def once(oracle, snapshot):
     there = Counter(row["subject"] for row in registry.rows(oracle.world.home.registry, "SELECT subject FROM mail WHERE removed_at_ms IS NULL AND recipient <> 'overseer'"))
     found = [f"the message {subject} was acknowledged and is lost" for subject in acknowledged if subject not in there]
     found += [f"the message {subject} is there {count} times" for subject, count in there.items() if count > 1]
-    return found + [f"nobody sent {subject}" for subject in there if subject not in sent]
+    return found + [f"unknown message {subject}" for subject in there if subject not in sent]

@@ -17,13 +17,13 @@ class Reading:
 
 
 class Logs:
-    """How far each log has been read; logs only grow, so each byte is looked at once."""
+    """How far each log has been read; logs only grow, so each byte is read once."""
 
     def __init__(self, world):
         self.world = world
         self.readings: dict[str, Reading] = {}
         self.wrong: list[str] = []  # no later look makes it right
-        self.gaps: set[str] = set()  # of runs that were excused, but then the journal must tell
+        self.gaps: set[str] = set()  # of runs that were excused, but then the journal must say so
 
     def read(self, run: str) -> None:
         reading = self.readings.setdefault(run, Reading())
@@ -72,7 +72,7 @@ def whole(oracle, snapshot):
         if reading and reading.is_over or file.stat().st_size < 8:
             continue
         record = snapshot.records.get(run)
-        count = written(oracle.world, run)  # before the log is read: what comes later is not missed
+        count = written(oracle.world, run)  # before the log is read: later lines do not count as missing
         logs.read(run)
         reading = logs.readings[run]
         is_excused = run in oracle.world.deaf or run in oracle.world.lossy or record is None
@@ -82,8 +82,8 @@ def whole(oracle, snapshot):
             reading.is_over = True
             if reading.next < count and run not in oracle.world.deaf:
                 logs.gaps.add(run)
-    told = {row["run_id"] for row in registry.rows(oracle.world.home.registry, "SELECT run_id FROM entries WHERE what = 'output-lost'")}
-    found += [f"{run} has lost output, and the journal does not tell" for run in logs.gaps - told - oracle.world.untold if run in snapshot.records]
+    seen = {row["run_id"] for row in registry.rows(oracle.world.home.registry, "SELECT run_id FROM entries WHERE what = 'output-lost'")}
+    found += [f"{run} has lost output, and the journal does not say so" for run in logs.gaps - seen - oracle.world.unreported if run in snapshot.records]
     return found + logs.wrong
 
 
@@ -91,15 +91,15 @@ SHOWN = 3  # lines
 
 
 def shown(oracle, snapshot):
-    """`ostler logs` ends at least where the file on disk ended before it was asked: nothing that was kept is hidden."""
+    """`ostler logs` prints at least the output that was on disk before the call."""
     found = []
     for run, record in snapshot.records.items():
         reading = oracle.output.readings.get(run)
         if record["state"] == "exited" or reading is None or reading.next == 0:
             continue
         kept = reading.next
-        said = oracle.world.home.call("logs", run, "-n", str(SHOWN))
-        numbers = [int(line) for line in said.out.split() if len(line) == 10 and line.isdigit()]
+        result = oracle.world.home.call("logs", run, "-n", str(SHOWN))
+        numbers = [int(line) for line in result.out.split() if len(line) == 10 and line.isdigit()]
         if not numbers or max(numbers) + 1 < kept:
-            found.append(f"the log of {run} ({record['unit']}) has {kept} lines on disk, and `logs` ends at {numbers[-1:]}: {said.code} {said.err[-200:]!r}")
+            found.append(f"the log of {run} ({record['unit']}) has {kept} lines on disk, and `logs` ends at {numbers[-1:]}: {result.code} {result.err[-200:]!r}")
     return found

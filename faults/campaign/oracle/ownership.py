@@ -1,9 +1,9 @@
-"""Every process belongs to one live run, and nothing is left of one that ended."""
+"""Every process belongs to one live run, and no process of an ended run is left."""
 
 from ..procfs import arguments
 
 
-def everybody_has_a_run(oracle, snapshot):
+def every_process_has_a_run(oracle, snapshot):
     found = []
     for member in snapshot.members:
         pid = member.look.process.pid

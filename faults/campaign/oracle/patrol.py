@@ -1,4 +1,4 @@
-"""One patrol, and one session for each of its agents. That an agent is back, and never two of it, is looked at with the other units."""
+"""One patrol, and one session for each of its agents. Agents are otherwise checked with the other units."""
 
 from collections import Counter
 
@@ -7,12 +7,12 @@ def alone(oracle, snapshot):
     if not oracle.world.agents():
         return []
     pids = [member.look.process.pid for member in snapshot.members if member.verb == "patrol"]
-    told = snapshot.views.get("patrol", {}).get("pid")
-    return [] if pids == [told] else [f"the patrol is said to be {told}, the kernel says {pids}"]
+    seen = snapshot.views.get("patrol", {}).get("pid")
+    return [] if pids == [seen] else [f"the patrol should be {seen}, the kernel says {pids}"]
 
 
 def sessions(oracle, snapshot):
-    """By tmux's own word."""
+    """The sessions, as tmux lists them."""
     if not oracle.world.agents():
         return []
     names = Counter(name.rpartition("-")[2] for name in oracle.world.sessions())

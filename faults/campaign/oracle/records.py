@@ -1,4 +1,4 @@
-"""The records agree with the lives that the copies told of, with the kernel, and with what Ostler says."""
+"""The records agree with the copies' own records, with the kernel, and with Ostler's output."""
 
 import time
 from collections import Counter
@@ -10,7 +10,7 @@ REASONS = {"exit", "signal", "manual-cancel", "overall-timeout", "no-output-time
 
 
 def sound(oracle, snapshot):
-    """Each ended one has an end and a reason; of each scope key one is live."""
+    """Each ended record has an end and a reason; each scope key has one live run."""
     found = []
     for run, record in snapshot.records.items():
         ended = record["state"] == "exited"
@@ -23,7 +23,7 @@ def sound(oracle, snapshot):
 
 
 def copies_have_one(oracle, snapshot):
-    """Each copy that told of itself has exactly one record, its own."""
+    """Each copy that recorded itself has exactly one record, its own."""
     found = []
     by_process = {}
     for run, record in snapshot.records.items():
@@ -37,7 +37,7 @@ def copies_have_one(oracle, snapshot):
         if record is None:
             found.append(f"the copy {life.name} {life.process.pid} of run {life.run} has no record")
         elif record["pid"] is None and record["state"] == "exited":
-            pass  # struck between its birth and the record of it, and over before anybody looked
+            pass  # struck between its start and its record, and ended before the next supervisor
         elif record["backend_id"] in ("pipe", "pty") and (record["pid"], record["start_time"]) != (life.process.pid, life.process.start):
             found.append(f"run {life.run} is recorded as {record['pid']} {record['start_time']} and was {life.process}")
     runs = Counter(life.run for life in snapshot.lives)
@@ -57,7 +57,7 @@ def open_ones_live(oracle, snapshot):
 
 
 def lease(oracle, snapshot):
-    """Ours is held while there are live runs, and nobody else has one."""
+    """The daemon holds the lease while there are live runs, and there is no other lease."""
     own = oracle.world.home.instance()
     found = [f"the instance {row['instance_id']} has a lease" for row in snapshot.leases if row["instance_id"] != own]
     mine = next((row for row in snapshot.leases if row["instance_id"] == own), None)
@@ -68,7 +68,7 @@ def lease(oracle, snapshot):
 
 
 def counters(oracle, snapshot):
-    """They never go back, and as many ended as records say, at least: checks have no record."""
+    """Counters never decrease, and count at least the recorded ends: checks have no record."""
     found = []
     samples = oracle.world.home.call("metrics", "--json").json()
     ended = 0

@@ -1,4 +1,4 @@
-"""The kernel, the registry and Ostler's own word, as near to one moment as they can be had."""
+"""A snapshot of the kernel's, the registry's and Ostler's view, taken as close together as possible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAF = re.compile(r"/ostler-([0-9a-f-]+)/run-([0-9a-f-]+)")
 
 @dataclass(frozen=True)
 class Life:
-    """A copy, as it told of itself."""
+    """A copy, as it recorded itself."""
 
     name: str
     process: Process
@@ -42,7 +42,7 @@ class Snapshot:
         self.lives = lives(world, "lives")
         self.overlaps = lives(world, "overlaps") + lives(world, "inside/overlaps")
         self.inside = lives(world, "inside/lives")
-        with world.lock:  # nobody comes to the bystanders or leaves them meanwhile
+        with world.lock:  # the bystanders do not change meanwhile
             self.bystanders = list(world.bystanders)
             self.everyone = procfs.everyone()
         self.containers = [one for engine in world.engines for one in asked(world, engine, quick)]
@@ -51,7 +51,7 @@ class Snapshot:
         self.members = members(world, self.everyone)
         self.records = {row["run_id"]: dict(row) for row in registry.rows(world.home.registry, "SELECT * FROM runs")}
         self.leases = [dict(row) for row in registry.rows(world.home.registry, "SELECT * FROM leases")]
-        self.views = {view["name"]: view for view in world.home.call("ls", "--json").json()}
+        self.views = {view["unit"]: view for view in world.home.call("ls", "--json").json()}
 
     def is_alive(self, process: Process) -> bool:
         now = self.everyone.get(process.pid)
@@ -67,7 +67,7 @@ def lives(world: World, file: str) -> list[Life]:
 
 
 def asked(world: World, engine: Engine, quick: bool) -> list[Container]:
-    """In a quick look an engine that is away is no trouble: what happens at one moment is seen at the next."""
+    """In a quick snapshot an engine that does not answer is no problem: the next snapshot covers it."""
     try:
         return engine.containers(world.home.instance(), 2 if quick else 20, deep=not quick)
     except Away as error:
@@ -85,7 +85,7 @@ def is_below(pid: int, whom: set[int], everyone: dict[int, Look]) -> bool:
 
 
 def by_lock(world: World, pid: int) -> str | None:
-    """The run of the copy whose lock it has inherited: without cgroups, the only trace of one that has no environment."""
+    """The run of the copy whose lock it has inherited: without cgroups, the only evidence for a process without environment."""
     for file in procfs.open_files(pid):
         if file.parent == world.facts / "locks":
             return next((life.run for life in reversed(lives(world, "lives")) if life.name == file.name), None)
@@ -93,16 +93,16 @@ def by_lock(world: World, pid: int) -> str | None:
 
 
 def members(world: World, everyone: dict[int, Look]) -> list[Member]:
-    strangers = {process.pid for process in world.bystanders} | set(world.home.reaper.waited)
+    others = {process.pid for process in world.bystanders} | set(world.home.reaper.waited)
     below = {look.process.pid: look for look in procfs.descendants(os.getpid(), everyone)}
-    # Whoever carries the mark and is not below us has got away.
+    # A process with the mark that is not below the campaign has escaped.
     for pid, look in everyone.items():
         if pid not in below and look.state not in "ZX" and procfs.variable(pid, MARK) == world.home.mark:
             below[pid] = look
     found = []
     engines = {pid for pid in below if any(str(engine.folder) in word for engine in world.engines for word in procfs.arguments(pid))}
     for pid, look in below.items():
-        if pid in strangers:
+        if pid in others:
             continue
         if container := next((id for engine in world.engines if (id := engine.container_of(pid))), None):
             found.append(Member(look, None, None, None, container))

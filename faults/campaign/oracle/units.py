@@ -1,4 +1,4 @@
-"""What should run does run, as itself, and Ostler says so."""
+"""Every wanted unit runs, and Ostler reports it correctly."""
 
 
 def running(oracle, snapshot):
@@ -12,7 +12,7 @@ def running(oracle, snapshot):
             continue
         newest = max((life for life in snapshot.lives if life.name == unit.name), key=lambda life: life.at_ns, default=None)
         if newest is None or not snapshot.is_alive(newest.process):
-            found.append(f"{unit.name} is said to be ready, and its newest copy is dead")
+            found.append(f"{unit.name} should be ready, and its newest copy is dead")
         elif view["pid"] != newest.process.pid or view["runId"] != newest.run:
-            found.append(f"{unit.name} is said to be pid {view['pid']}, run {view['runId']}; it is pid {newest.process.pid}, run {newest.run}")
+            found.append(f"{unit.name} should be pid {view['pid']}, run {view['runId']}; it is pid {newest.process.pid}, run {newest.run}")
     return found

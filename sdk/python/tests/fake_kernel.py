@@ -68,7 +68,7 @@ class FakeKernel:
             await asyncio.wait_for(self.changed.wait_for(condition), 10)
 
     async def next(self, method: str) -> Request:
-        """The next request with that method that nobody has waited for yet."""
+        """The next request with that method that was not returned yet."""
         await self.until(lambda: self.count(method) > 0)
         request = next(r for r in self.requests if r["method"] == method)
         self.requests.remove(request)

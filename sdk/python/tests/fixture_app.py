@@ -1,4 +1,4 @@
-"""Apps whose behaviour is chosen by the first two arguments. They say on their output what happens."""
+"""Apps whose behaviour is chosen by the first two arguments. They print what happens."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class RealOstler:
         self.operator = KernelClient(os.path.join(self.home, "kernel.sock"))
 
     def declare(self, kind: str, more: str) -> None:
-        """``more`` is what the unit says besides its manifest."""
+        """``more`` are keys of the unit besides its manifest."""
         app = Path(self.folder, "app")
         app.mkdir(exist_ok=True)
         manifest = {**MANIFEST, "command": [sys.executable, str(FIXTURE), self.face, kind]}
@@ -67,14 +67,14 @@ class RealOstler:
         end = time.monotonic() + PATIENCE
         while not await look():
             if time.monotonic() > end:
-                raise AssertionError(f"waited in vain: {what}")
+                raise AssertionError(f"waited without success: {what}")
             await asyncio.sleep(0.01)
 
     def log(self) -> str:
         return self.call("logs", "a")
 
     def kill_supervisor(self) -> None:
-        os.kill(json.loads(self.call("status", "--json"))["gatewayPid"], signal.SIGKILL)
+        os.kill(json.loads(self.call("status", "--json"))["supervisorPid"], signal.SIGKILL)
 
     async def stop(self) -> None:
         await self.operator.close()

@@ -205,7 +205,7 @@ class Client(unittest.IsolatedAsyncioTestCase):
                 break
             if name == "warning":
                 warnings.append(args[0])
-        self.assertEqual(len(warnings), 1, "the same reason is told once")
+        self.assertEqual(len(warnings), 1, "the same reason is reported once")
 
     async def test_gives_up_a_connection_on_which_resuming_is_not_answered(self) -> None:
         self.use(KernelClient(self.kernel.path, request_timeout=0.4))

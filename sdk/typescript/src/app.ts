@@ -53,17 +53,17 @@ export abstract class OpenClawApp {
     await this.kernel.heartbeat({ busyFor: ms });
   }
 
-  /** Tells how the app is, now and with each further heartbeat. */
+  /** Reports the app's status, now and with each further heartbeat. */
   async status(report: StatusReport): Promise<void> {
     await this.kernel.heartbeat({ status: report });
   }
 
-  /** Ends the app by its own will, in the same way as when it is asked to. */
+  /** Ends the app, in the same way as a stop request does. */
   stop(reason: string): void {
     this.#stop.ask({ reason, timeout: this.shutdownTimeout, ownWill: true });
   }
 
-  /** Runs the app until it is asked to end, and then exits: with 0, or 1 if anything failed. */
+  /** Runs the app until a stop request, and then exits: with 0, or 1 if anything failed. */
   async run(): Promise<void> {
     // Without a connection nothing else may keep the process alive.
     const alive = setInterval(() => {}, 0x7fffffff);
@@ -123,7 +123,7 @@ export abstract class OpenClawApp {
 
   async #finish(client: KernelClient, stop: Stop, started: Promise<void>): Promise<void> {
     if (this.#setup === "not begun") {
-      // Nothing is there to be cleaned up, and how the start fares matters no more.
+      // There is nothing to clean up, and the result of the start has no effect any more.
       started.catch(() => {});
       return;
     }
@@ -131,7 +131,7 @@ export abstract class OpenClawApp {
       const { reason, timeout } = stop;
       client.shutdownNotice({ reason, timeout }).catch(() => {});
     }
-    // When the time is up the process is killed: a little earlier it can still say why.
+    // The process is killed at the timeout: shortly before, it can still report why.
     const timeout = stop.timeout * 0.95;
     await within(timeout, async () => {
       await started;
@@ -139,7 +139,7 @@ export abstract class OpenClawApp {
     });
   }
 
-  /** A change that happened while the connection was lost was told to nobody. */
+  /** A change while the connection was lost was not reported. */
   async #catchUp(client: KernelClient): Promise<void> {
     try {
       this.#configure(await configOf(client));

@@ -11,7 +11,7 @@ export class Backoff {
     return delay;
   }
 
-  /** A connection that lasted was a good one: the next loss is a new story. */
+  /** After a connection that lasted, the delay begins at its minimum again. */
   settle(lastedMs: number): void {
     if (lastedMs > LONGEST) this.#next = FIRST;
   }

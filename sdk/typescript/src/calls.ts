@@ -48,7 +48,7 @@ export class Calls {
     return { call, answer };
   }
 
-  /** An answer to a call that has timed out meanwhile is nobody's. */
+  /** An answer to a call that has timed out is dropped. */
   answer(response: Response): void {
     const call = this.#open.get(response.requestId);
     if (!call) return;

@@ -46,7 +46,7 @@ const IDEMPOTENT = new Set(["app.register", "app.ready", "app.heartbeat", "confi
  *
  * While it reconnects, calls wait. The first thing on a new connection is a heartbeat with the token: it
  * proves the token and makes this the connection that gets the events. Where the token is no longer known
- * the app is registered anew, and called ready again if it was.
+ * the app is registered again, and reported ready again if it was.
  */
 export class KernelClient extends EventEmitter<ClientEvents> {
   readonly #socket: string;
@@ -111,7 +111,7 @@ export class KernelClient extends EventEmitter<ClientEvents> {
     return (await this.#beat(false)) as { serverTime: number };
   }
 
-  /** Says that the app is going to end by itself. */
+  /** Announces that the app will exit by itself. */
   async shutdownNotice(notice: { reason?: string; timeout?: number } = {}): Promise<void> {
     await this.request("app.shutdown", { ...notice });
   }
@@ -217,7 +217,7 @@ export class KernelClient extends EventEmitter<ClientEvents> {
   }
 
   async #reconnect(): Promise<void> {
-    let told = "";
+    let reported = "";
     for (;;) {
       await this.#pause(this.#backoff.next());
       if (this.#isClosed()) return;
@@ -228,8 +228,8 @@ export class KernelClient extends EventEmitter<ClientEvents> {
         if (this.#isClosed()) return;
         this.#drop();
         const why = messageOf(error);
-        if (why !== told) this.emit("warning", `could not reconnect yet: ${why}`);
-        told = why;
+        if (why !== reported) this.emit("warning", `could not reconnect yet: ${why}`);
+        reported = why;
         continue;
       }
       if (!this.#connection) continue;

@@ -15,8 +15,8 @@ export interface HeartbeatReport {
 export const LONGEST_BUSY = 60 * 60 * 1000;
 
 /**
- * What the next heartbeat says. A heartbeat without a busy declaration takes the last one back, so each of
- * ours repeats what is left of it. The rest is measured on a clock that nobody sets.
+ * The content of the next heartbeat. A heartbeat without a busy declaration takes the last one back, so each of
+ * ours repeats what is left of it. The rest is measured on a monotonic clock.
  */
 export class Pulse {
   #status: StatusReport = { status: "healthy" };

@@ -36,7 +36,7 @@ export function encode(id: string, method: string, params: Params, token?: strin
   return line;
 }
 
-/** What a line says, or nothing if it is neither an answer nor an event. */
+/** Parses a line; nothing if it is neither an answer nor an event. */
 export function decode(line: Buffer): Response | Event | undefined {
   let value: unknown;
   try {
@@ -61,7 +61,7 @@ function errorOf(value: unknown): NonNullable<Response["error"]> {
   const { code, message, details } = isObject(value) ? value : {};
   return {
     code: typeof code === "string" ? code : "INTERNAL_ERROR",
-    message: typeof message === "string" ? message : "Ostler refused it and did not say why",
+    message: typeof message === "string" ? message : "Ostler refused it without a reason",
     details,
   };
 }

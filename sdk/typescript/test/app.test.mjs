@@ -50,7 +50,7 @@ describe("an app", { timeout: 30_000 }, () => {
     return code;
   }
 
-  test("is registered, set up, ready, and taken down when asked", async () => {
+  test("is registered, set up, ready, and torn down on request", async () => {
     start("plain", { OPENCLAWOS_KERNEL_SOCKET: kernel.path, OPENCLAWOS_LAUNCH_SECRET: "s3cret" });
     assert.equal((await kernel.next("app.register")).params.secret, "s3cret");
     await kernel.next("app.ready");
@@ -66,20 +66,20 @@ describe("an app", { timeout: 30_000 }, () => {
     assert.deepEqual((await kernel.next("app.register")).params.manifest, MANIFEST);
   });
 
-  test("says so when it has no manifest", async () => {
+  test("fails without a manifest", async () => {
     start("noManifest");
     assert.equal(await exitCode(), 1);
     assert.match(output, /openclawos\.manifest\.json.*BAD_MANIFEST/);
   });
 
-  test("says what would be right when it is not run by Ostler", async () => {
+  test("names the remedy when Ostler does not run it", async () => {
     start("plain", {});
     assert.equal(await exitCode(), 1);
     assert.match(output, /OPENCLAWOS_SOCKET is not set.*ostler up/);
   });
 
   for (const signal of ["SIGTERM", "SIGINT"]) {
-    test(`is taken down by ${signal}, and tells Ostler`, async () => {
+    test(`is taken down by ${signal}, and reports it to Ostler`, async () => {
       start("plain");
       await kernel.next("app.ready");
       child.kill(signal);
@@ -112,7 +112,7 @@ describe("an app", { timeout: 30_000 }, () => {
     assert.match(output, /not down within 95 ms/);
   });
 
-  test("that is asked to end while it is set up finishes that first, and is not ready", async () => {
+  test("that is stopped during setup finishes it first, and is not ready", async () => {
     start("slowSetup");
     await said("setup begins");
     kernel.event("shutdown", { timeout: 20_000, reason: "stop" });
@@ -124,7 +124,7 @@ describe("an app", { timeout: 30_000 }, () => {
     assert.ok(kernel.requests.every(({ method }) => method !== "app.ready"));
   });
 
-  test("can end by its own will, and tells how it is", async () => {
+  test("can exit by itself, and reports its status", async () => {
     start("ownWill");
     assert.equal(await exitCode(), 0);
     assert.ok((await kernel.next("app.heartbeat")).params.busyFor > 0);

@@ -25,7 +25,7 @@ describe("the client", { timeout: 20_000 }, () => {
     return client.register(MANIFEST);
   }
 
-  test("registers with the secret and only what of the manifest is asked for", async () => {
+  test("registers with the secret and only the requested fields of the manifest", async () => {
     await client.connect();
     const registration = await client.register({ ...MANIFEST, main: "index.mjs" });
     assert.equal(registration.token, "token-1");
@@ -99,7 +99,7 @@ describe("the client", { timeout: 20_000 }, () => {
     await client.heartbeat();
   });
 
-  test("tells of a refusal that belongs to no call", async () => {
+  test("reports a refusal that belongs to no call", async () => {
     await client.connect();
     const warned = once(client, "warning");
     const [socket] = kernel.clients.size ? kernel.clients : await once(kernel, "connection");
@@ -129,7 +129,7 @@ describe("the client", { timeout: 20_000 }, () => {
     assert.equal(kernel.requests.filter(({ method }) => method === "app.register").length, 1);
   });
 
-  test("registers anew, and is ready again, when the token is not known any more", async () => {
+  test("registers again, and is ready again, when the token is unknown", async () => {
     await registered();
     await client.ready({ port: 1 });
     await kernel.next("app.register");
@@ -146,7 +146,7 @@ describe("the client", { timeout: 20_000 }, () => {
     await client.config();
   });
 
-  test("registers anew when a heartbeat finds the token forgotten", async () => {
+  test("registers again when a heartbeat finds the token forgotten", async () => {
     await registered();
     await kernel.next("app.register");
     kernel.token = "token-2";
@@ -201,7 +201,7 @@ describe("the client", { timeout: 20_000 }, () => {
     assert.equal(await call, "done");
   });
 
-  test("goes on trying when resuming is refused", async () => {
+  test("retries when resuming is refused", async () => {
     await registered();
     let refusals = 2;
     const beat = kernel.answers["app.heartbeat"];
@@ -214,7 +214,7 @@ describe("the client", { timeout: 20_000 }, () => {
     const resumed = once(client, "resumed");
     kernel.drop();
     await resumed;
-    assert.equal(warnings.length, 1, "the same reason is told once");
+    assert.equal(warnings.length, 1, "the same reason is reported once");
   });
 
   test("gives up a connection on which resuming is not answered", async () => {
@@ -250,16 +250,16 @@ describe("the client", { timeout: 20_000 }, () => {
     assert.equal(connections, 0);
   });
 
-  test("tells what it is told", async () => {
+  test("emits the events that it receives", async () => {
     await registered();
-    const told = [];
-    for (const name of ["shutdown", "config"]) client.on(name, (payload) => told.push(payload));
+    const received = [];
+    for (const name of ["shutdown", "config"]) client.on(name, (payload) => received.push(payload));
     const last = new Promise((resolve) => client.on("event", (name) => name === "news" && resolve()));
     kernel.event("shutdown", { timeout: 7, reason: "stop" });
     kernel.event("config", { config: { a: "ä" }, version: 2 });
     kernel.event("news", {});
     await last;
-    assert.deepEqual(told, [
+    assert.deepEqual(received, [
       { timeout: 7, reason: "stop" },
       { config: { a: "ä" }, version: 2 },
     ]);
@@ -272,7 +272,7 @@ describe("the client", { timeout: 20_000 }, () => {
     await connected;
   });
 
-  test("says what it could not connect to", async () => {
+  test("names the socket that it could not connect to", async () => {
     const path = `${kernel.path}.none`;
     const lonely = new KernelClient({ socket: path, connectTimeout: 50 });
     await assert.rejects(lonely.connect(), { code: "CONNECT_FAILED", message: /socket\.none.*ENOENT/ });

@@ -27,7 +27,7 @@ describe("an app under the real Ostler", { skip, timeout: 120_000 }, () => {
     assert.equal(await ostler.log(), 'setup {"level":1}\nteardown\n');
   });
 
-  test("is told when its configuration changes", async () => {
+  test("gets changes of its configuration", async () => {
     await ostler.up("plain", `${BEATS}\nconfig = { level = 1 }`);
     const { pid } = await ostler.info();
     ostler.declare("plain", `${BEATS}\nconfig = { level = 2 }`);
@@ -36,7 +36,7 @@ describe("an app under the real Ostler", { skip, timeout: 120_000 }, () => {
     assert.equal((await ostler.info()).pid, pid);
   });
 
-  test("comes back when the supervisor is killed, and is not restarted", async () => {
+  test("reconnects when the supervisor is killed, and is not restarted", async () => {
     await ostler.up("plain", BEATS);
     const { pid } = await ostler.info();
     const before = Date.now();
@@ -60,7 +60,7 @@ describe("an app under the real Ostler", { skip, timeout: 120_000 }, () => {
     assert.equal((await ostler.info()).state, "stopped");
   });
 
-  test("that cannot be set up is told with its exit code", async () => {
+  test("that cannot be set up fails with its exit code", async () => {
     const once = 'restart = { limit = { count = 1, window = "1m" } }';
     await assert.rejects(ostler.up("badSetup", `${BEATS}\n${once}`));
     await ostler.operator.connect();

@@ -56,7 +56,7 @@ export class FakeKernel extends EventEmitter {
     rmSync(this.folder, { recursive: true });
   }
 
-  /** The next request with that method that nobody has waited for yet. */
+  /** The next request with that method that was not returned yet. */
   async next(method) {
     for (;;) {
       const at = this.requests.findIndex((request) => request.method === method);

@@ -1,4 +1,4 @@
-// An app whose behaviour is chosen by its first argument. It says on its output what happens to it.
+// An app whose behaviour is chosen by its first argument. It prints what happens.
 import { writeSync } from "node:fs";
 import { OpenClawApp, serve } from "../dist/index.js";
 import { MANIFEST } from "./fake-kernel.mjs";

@@ -21,7 +21,7 @@ export class RealOstler {
   env = { ...process.env, OSTLER_HOME: this.home, OSTLER_WAIT_MS: "50" };
   operator = new KernelClient({ socket: join(this.home, "kernel.sock") });
 
-  /** What the unit says besides its manifest. */
+  /** The keys of the unit besides its manifest. */
   declare(kind, more = "") {
     mkdirSync(join(this.folder, "app"), { recursive: true });
     const manifest = { ...MANIFEST, command: [process.execPath, FIXTURE, kind] };
@@ -50,7 +50,7 @@ export class RealOstler {
     for (;;) {
       const found = await look();
       if (found) return found;
-      if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
+      if (Date.now() > end) throw new Error(`waited without success: ${what}`);
       await delay(10);
     }
   }
@@ -60,8 +60,8 @@ export class RealOstler {
   }
 
   async killSupervisor() {
-    const { gatewayPid } = JSON.parse(await this.call("status", "--json"));
-    process.kill(gatewayPid, "SIGKILL");
+    const { supervisorPid } = JSON.parse(await this.call("status", "--json"));
+    process.kill(supervisorPid, "SIGKILL");
   }
 
   async stop() {

@@ -43,7 +43,7 @@ test("an error without a code is an internal one", () => {
   assert.equal(message.error.code, "INTERNAL_ERROR");
 });
 
-test("the backoff goes from 100 ms to 5 s and starts anew after a connection that lasted", () => {
+test("the backoff goes from 100 ms to 5 s and begins again after a connection that lasted", () => {
   const backoff = new Backoff();
   const delays = Array.from({ length: 8 }, () => backoff.next());
   assert.deepEqual(delays, [100, 200, 400, 800, 1600, 3200, 5000, 5000]);

@@ -21,7 +21,7 @@ class Ostler(Driver):
     language = "Rust"
     needs = ("ostler",)
     restart_note = "restart.initial=0 (default 1 s, then doubled); the limit on restarts is off in both"
-    log_note = "always captured (runs/<id>/, raw bytes); a service cannot be told to discard"
+    log_note = "always captured (runs/<id>/, raw bytes); a service cannot discard its output"
     hardened_note = "no option needed: the whole tree is ended, by cgroup where there is one"
     stop_note = "ostler down"
     binary: Path | None = None  # set by --ostler
@@ -72,11 +72,11 @@ class Ostler(Driver):
 
     def daemon_pid(self) -> int:
         """The supervisor: the process that starts, watches and stops services."""
-        return self._status()["gatewayPid"]
+        return self._status()["supervisorPid"]
 
     def crash_points(self) -> dict[str, list[int]]:
         status = self._status()
-        supervisor, guardian = status["gatewayPid"], status["pid"]
+        supervisor, guardian = status["supervisorPid"], status["pid"]
         return {"supervisor": [supervisor], "guardian": [guardian], "both at once": [guardian, supervisor]}
 
     def restart(self) -> None:
@@ -95,7 +95,7 @@ class Ostler(Driver):
         return sorted(self.home.glob("runs/*/*.log"))
 
     def _remove_boundary(self) -> None:
-        """The harness kills what is left at the end, so nobody is there to remove the cgroups."""
+        """The harness kills what is left at the end, so no supervisor removes the cgroups."""
         try:
             instance = (self.home / "instance").read_text().strip()
         except OSError:

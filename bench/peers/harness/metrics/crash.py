@@ -17,7 +17,7 @@ DEFINITION = (
     "alive_before_restart: originals still running then. 10 s later: originals = first-generation processes still "
     "running, instances = all processes of the services, duplicates = services with more than one instance, missing = "
     "services with none. adopted: originals whose death (kill -9) is followed by a new one within 15 s; orphans: the "
-    "other originals, which run on with nobody to look after them.")
+    "other originals, which run on without a supervisor.")
 
 
 def _one(bench, cls, point: str | None) -> tuple[dict, list[str]]:

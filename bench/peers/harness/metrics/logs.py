@@ -15,7 +15,7 @@ from ..stats import summary
 NAME = "logs"
 TITLE = "Log throughput"
 DEFINITION = (
-    "One service, told to go by a signal, writes 100-byte lines to stdout as fast as it can (bulk: 65,500-byte writes, "
+    "One service, started by a signal, writes 100-byte lines to stdout as fast as it can (bulk: 65,500-byte writes, "
     "1024 MiB, or 256 for slow peers; lines: one write per line, 256 MiB) -> all bytes are in the "
     "peer's log files (sizes added up: visible, not necessarily on disk). MB/s is 10^6 bytes. cpu_s_per_gib: CPU seconds of "
     "the supervisor's processes (loggers too) per GiB. lost_lines: lines written less lines found. Baselines: stdout "

@@ -15,7 +15,7 @@ TITLE = "Start-up, footprint, status, stop at N services"
 DEFINITION = (
     "startup_s: daemon's start command launched -> last of N services' own start stamp. "
     "Footprint: RSS and PSS (smaps_rollup) summed over every process of the supervisor (daemon and per-service "
-    "helpers) after idle_s seconds at rest; the services themselves are not counted; no per-service logging. "
+    "helpers) after idle_s idle seconds; the services themselves are not counted; no per-service logging. "
     "footprint_early: the same before them, as soon as the CPU use has settled. "
     "idle: CPU time (schedstat) and context switches of those processes over idle_s seconds with nothing happening. "
     "status_s: wall time of the CLI's status/list. respawn_ms: kill -9 of one of N, default settings. "
@@ -61,7 +61,7 @@ def idle(s, seconds: float) -> dict:
     time.sleep(seconds)
     b, dt = procfs.total_activity(pids), time.monotonic() - t0
     if b["cpu_ns"] < a["cpu_ns"]:
-        return {}  # some of them ended meanwhile and took their count along: it was not at rest
+        return {}  # some of them ended meanwhile, with their counts: the supervisor was not idle
     return {"cpu_pct": round((b["cpu_ns"] - a["cpu_ns"]) / 1e7 / dt, 4),
             "switches_per_s": round((b["switches"] - a["switches"]) / dt, 2)}
 

@@ -26,7 +26,7 @@ const SEEN_MOST: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(crate) struct AppConnLimits {
-    seats: RefCell<HashMap<ConnOwner, usize>>,
+    slots: RefCell<HashMap<ConnOwner, usize>>,
     /// The run of each process, and when it was looked up.
     seen: RefCell<HashMap<i32, (Option<RunId>, u64)>>,
 }
@@ -54,8 +54,8 @@ impl AppConnLimits {
     }
 
     pub(crate) fn enter(self: &Rc<Self>, owner: ConnOwner) -> Result<ConnPermit, String> {
-        let mut seats = self.seats.borrow_mut();
-        let taken = seats.get(&owner).copied().unwrap_or(0);
+        let mut slots = self.slots.borrow_mut();
+        let taken = slots.get(&owner).copied().unwrap_or(0);
         match owner {
             ConnOwner::Run(_) if taken >= OF_RUN_MOST => {
                 return Err(format!("an app may have at most {OF_RUN_MOST} connections"));
@@ -66,25 +66,25 @@ impl AppConnLimits {
             ConnOwner::Caller(_) => {
                 let is_caller =
                     |(owner, _): &(&ConnOwner, &usize)| matches!(owner, ConnOwner::Caller(_));
-                let all: usize = seats.iter().filter(is_caller).map(|(_, taken)| taken).sum();
+                let all: usize = slots.iter().filter(is_caller).map(|(_, taken)| taken).sum();
                 if all >= OF_CALLERS_MOST {
                     return Err(format!("all {OF_CALLERS_MOST} connections are in use"));
                 }
             }
             ConnOwner::Run(_) => {}
         }
-        seats.insert(owner, taken + 1);
+        slots.insert(owner, taken + 1);
         Ok(ConnPermit { app_limits: Rc::clone(self), owner })
     }
 }
 
 impl Drop for ConnPermit {
     fn drop(&mut self) {
-        let mut seats = self.app_limits.seats.borrow_mut();
-        if let Some(taken) = seats.get_mut(&self.owner) {
+        let mut slots = self.app_limits.slots.borrow_mut();
+        if let Some(taken) = slots.get_mut(&self.owner) {
             *taken -= 1;
             if *taken == 0 {
-                seats.remove(&self.owner);
+                slots.remove(&self.owner);
             }
         }
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_that_opens_many_leaves_room_for_others() {
+    fn one_peer_cannot_use_up_all_app_connections() {
         let app_limits = Rc::new(AppConnLimits::default());
         let [greedy, modest] = [1, 2].map(|number| ConnOwner::Run(RunId::new(number, [0; 10])));
         let held: Vec<_> = (0..1_000).filter_map(|_| app_limits.enter(greedy).ok()).collect();
@@ -108,6 +108,6 @@ mod tests {
         assert_eq!(callers.len(), OF_CALLERS_MOST);
         assert!(app_limits.enter(modest).is_ok(), "runs have their own slots");
         drop((held, callers));
-        assert!(app_limits.seats.borrow().is_empty());
+        assert!(app_limits.slots.borrow().is_empty());
     }
 }

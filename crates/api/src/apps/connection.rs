@@ -47,7 +47,7 @@ pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, sha
         topics: None,
         of_app: None,
         is_misbehaving: false,
-        place: shared.callers.sit(peer.pid, Face::App),
+        permit: shared.callers.add(peer.pid, Face::App),
         shared,
     };
     let user = ostler_os::user_id();
@@ -65,8 +65,8 @@ pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, sha
         let description = "no file descriptor is free for another connection; try again later";
         return connection.refuse(FaultCode::Conflict, description.to_owned()).await;
     }
-    let place: ConnPermit = match app_limits.enter(owner) {
-        Ok(place) => place,
+    let permit: ConnPermit = match app_limits.enter(owner) {
+        Ok(permit) => permit,
         Err(description) => {
             connection.note_misbehaviour(&description);
             return connection.refuse(FaultCode::Conflict, description).await;
@@ -76,7 +76,7 @@ pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, sha
     if let (Some(app), Some((outbox, _))) = (&connection.app, &connection.description) {
         app.unlisten(outbox);
     }
-    drop(place);
+    drop(permit);
 }
 
 struct Connection {
@@ -92,7 +92,7 @@ struct Connection {
     /// The app whose run contains the peer process, according to the kernel. An app may not act as an operator.
     of_app: Option<Arc<AppReport>>,
     is_misbehaving: bool,
-    place: conn_limits::ConnPermit,
+    permit: conn_limits::ConnPermit,
     shared: Rc<Shared>,
 }
 
@@ -201,7 +201,7 @@ impl Connection {
                 },
                 Some(description) = description => return Event::AppNotice(description),
                 topic = topic => topic,
-                () = self.place.pane_slot.asked_to_leave() => return Event::HungUp,
+                () = self.permit.slot.asked_to_leave() => return Event::HungUp,
             };
             let wanted = self.topics.as_ref().and_then(|(_, wanted)| wanted.as_deref());
             match topic {
@@ -226,7 +226,7 @@ impl Connection {
                     Ok(request) => {
                         // An operator's answer may be large: a process gets one at a time, until it has read it.
                         if request.method.starts_with("apps.") {
-                            let process = Rc::clone(&self.place.pane_slot.process);
+                            let process = Rc::clone(&self.permit.slot.process);
                             large = Arc::clone(&process.large).acquire_owned().await.ok();
                         }
                         let outcome = self.answer(&request).await;
@@ -263,8 +263,8 @@ impl Connection {
             // that it sent at once.
             let is_app = self.app.is_some() || self.of_app.is_some();
             if self.out.len() > LARGE && (large.is_some() || !is_app) {
-                let pane_slot = Rc::clone(&self.place.pane_slot);
-                let _queued = self.shared.callers.queue(&pane_slot, self.out.len()).await;
+                let slot = Rc::clone(&self.permit.slot);
+                let _queued = self.shared.callers.queue(&slot, self.out.len()).await;
                 if !self.send().await {
                     return (Then::Close, requests);
                 }
@@ -376,7 +376,7 @@ impl Connection {
         if self.out.is_empty() {
             return true;
         }
-        let is_sent = self.place.pane_slot.write(&mut self.writing, &self.out).await.is_ok();
+        let is_sent = self.permit.slot.write(&mut self.writing, &self.out).await.is_ok();
         if self.out.capacity() > CHUNK {
             self.out = Vec::new();
         }

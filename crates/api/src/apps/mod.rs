@@ -9,6 +9,6 @@ mod rate;
 
 pub(crate) use conn_limits::AppConnLimits;
 pub(crate) use connection::serve;
-pub use gateway::{Gateway, Topic};
-pub(crate) use gateway::{GatewayCall, operate};
+pub use gateway::{Gateway, Outcome, Topic};
+pub(crate) use gateway::{GatewayCall, carry_out, follow_for};
 pub(crate) use rate::Rate;

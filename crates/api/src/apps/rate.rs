@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_the_long_run_it_is_the_rate() {
+    fn requests_are_slowed_down_to_the_rate() {
         let (mut rate, mut now_ms, mut read) = (Rate::new(0), 0, 0);
         while now_ms < 10_000 {
             now_ms += rate.count(100, now_ms);

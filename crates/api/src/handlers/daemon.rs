@@ -21,7 +21,7 @@ impl Handle for Ping {
             started_at_ms: shared.started_at_ms,
             live: shared.engine.live().await as u64,
             guardian: keeping.guardian,
-            went_back: keeping.went_back,
+            went_back: keeping.rollback_reason,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Dispatches a request to the handler of its operation.
 
-use crate::find::error;
+use crate::find::{bad_params, error};
 use crate::server::Shared;
 use ostler_model::Actor;
 use ostler_ops::wire::{ErrorCode, Request, WireError, response_line};
@@ -28,9 +28,9 @@ pub(crate) fn dispatch(request: &Request<'_>, by: Actor, shared: Rc<Shared>) -> 
                 $(<$one as Operation>::NAME => handle::<$one>(request, by, shared),)*
                 $(<$stream as Operation>::NAME => refuse(
                     request.id,
-                    format!("{} is a stream and needs its own connection to the control socket", request.method),
+                    invalid(format!("{} is a stream and needs its own connection to the control socket", request.method)),
                 ),)*
-                _ => refuse(request.id, format!("invalid request: there is no operation {:?}", request.method)),
+                _ => refuse(request.id, invalid(format!("invalid request: there is no operation {:?}", request.method))),
             }
         };
     }
@@ -43,11 +43,15 @@ fn handle<O: Handle>(request: &Request<'_>, by: Actor, shared: Rc<Shared>) -> Li
         Ok(operation) => {
             Box::pin(async move { response_line(id, &operation.handle(by, &shared).await) })
         }
-        Err(bad) => refuse(id, format!("invalid request: {}: {bad}", O::NAME)),
+        Err(bad) => refuse(id, bad_params(O::NAME, &bad)),
     }
 }
 
-fn refuse(id: u64, message: String) -> Line {
-    let line = response_line::<()>(id, &Err(error(ErrorCode::InvalidRequest, message)));
+fn invalid(message: String) -> WireError {
+    error(ErrorCode::InvalidRequest, message)
+}
+
+fn refuse(id: u64, refusal: WireError) -> Line {
+    let line = response_line::<()>(id, &Err(refusal));
     Box::pin(std::future::ready(line))
 }

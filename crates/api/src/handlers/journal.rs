@@ -2,7 +2,6 @@
 //! received.
 
 use super::dispatch::Handle;
-use crate::connection::{Reading, Writing, respond};
 use crate::find::{find, registry_error};
 use crate::output_beats::OutputBeats;
 use crate::server::Shared;
@@ -10,7 +9,6 @@ use ostler_model::{Actor, Entry};
 use ostler_ops::journal::{Entries, Follow};
 use ostler_ops::wire::WireError;
 use ostler_registry::{EntryQuery, SliceMost};
-use tokio::io::AsyncReadExt;
 
 const SLICE: SliceMost = SliceMost { rows: 500, bytes: 256 << 10 };
 /// Entries that are skipped at once on the way to the newest ones; other requests are served in between.
@@ -30,7 +28,7 @@ async fn slice(filter: &Entries, shared: &Shared) -> Result<Vec<Entry>, WireErro
         unit: filter.unit.clone(),
         after_seq: filter.after_seq.unwrap_or(0),
     };
-    if let Some(newest) = filter.newest {
+    if let Some(newest) = filter.newest.filter(|_| filter.after_seq.is_none()) {
         let Some(first) = first_of(newest, &query, shared).await? else { return Ok(Vec::new()) };
         query.after_seq = first - 1;
     }
@@ -59,41 +57,51 @@ async fn first_of(
     Ok(first)
 }
 
-/// Sends one answer after another until the caller disconnects. An empty answer means that there are no more entries
-/// at the moment.
-pub(crate) async fn follow(
-    id: u64,
-    call: Follow,
-    shared: &Shared,
-    reading: &mut Reading,
-    writing: &Writing,
-) {
+/// A receiver of entries as they are written.
+pub(crate) trait Follower {
+    /// An empty list means that there are no more entries at the moment. An error is the last message.
+    async fn give(&mut self, entries: Result<Vec<Entry>, WireError>) -> Given;
+
+    /// Returns when it wants no more.
+    async fn gone(&mut self);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Given {
+    Go,
+    Gone,
+}
+
+/// Gives one slice after another until the follower is gone.
+pub(crate) async fn follow(call: Follow, shared: &Shared, mut follower: impl Follower) {
     let mut journal = shared.engine.journal();
     let mut beats = OutputBeats::new(&call, shared).await;
     let mut filter = call.entries;
     loop {
         journal.mark_unchanged();
         let slice = slice(&filter, shared).await;
-        if respond(writing, id, &slice).await.is_err() {
+        let last = match &slice {
+            Ok(entries) => Some(entries.last().map(|entry| entry.seq)),
+            Err(_) => None,
+        };
+        if follower.give(slice).await == Given::Gone {
             return;
         }
-        let Ok(new) = slice else { return };
-        if let Some(last) = new.last() {
-            filter.after_seq = Some(last.seq);
-            filter.newest = None;
+        let Some(last) = last else { return };
+        if let Some(seq) = last {
+            filter.after_seq = Some(seq);
             tokio::task::yield_now().await;
             continue;
         }
-        let mut byte = [0u8; 1];
         loop {
             tokio::select! {
                 changed = journal.changed() => if changed.is_err() { return } else { break },
-                description = beats.next(shared) => {
-                    if respond(writing, id, &Ok(description)).await.is_err() {
+                entries = beats.next(shared) => {
+                    if follower.give(Ok(entries)).await == Given::Gone {
                         return;
                     }
                 }
-                _ = reading.read(&mut byte) => return,
+                () = follower.gone() => return,
             }
         }
     }

@@ -20,6 +20,12 @@ impl Handle for Spawn {
         if spec.argv.is_empty() {
             return bad("argv is empty: name a program to run".to_owned());
         }
+        if !spec.purpose.is_of_callers() {
+            return bad(format!(
+                "only the supervisor starts runs with the purpose {:?}; leave the purpose out",
+                spec.purpose.as_str()
+            ));
+        }
         if spec.limits.grace_ms > Limits::MAX_GRACE_MS {
             return bad(format!(
                 "a grace of {} ms is too long; at most {} ms are allowed",

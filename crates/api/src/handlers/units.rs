@@ -7,7 +7,7 @@ use crate::usage;
 use ostler_engine::{Declaration, PoolRefused, UnitAsk, WaitCondition};
 use ostler_model::{Actor, Change, Part, UnitLook, UnitView};
 use ostler_ops::Done;
-use ostler_ops::units::{Await, AwaitUntil, Declare, List, Look, Restart, Start, Stop, Wake};
+use ostler_ops::units::{Await, AwaitUntil, Declare, List, Look, Restart, Show, Start, Stop, Wake};
 use ostler_ops::wire::{ErrorCode, WireError};
 
 impl Handle for Declare {
@@ -71,6 +71,16 @@ impl Handle for List {
 impl Handle for Look {
     async fn handle(self, _: Actor, shared: &Shared) -> Result<Vec<UnitLook>, WireError> {
         usage::look(self, shared).await.ok_or_else(stopping)
+    }
+}
+
+impl Handle for Show {
+    async fn handle(self, _: Actor, shared: &Shared) -> Result<UnitLook, WireError> {
+        let names = vec![self.unit];
+        known(&names, shared).await?;
+        let look = Look { names, depth: self.depth, brief: false };
+        let mut looks = usage::look(look, shared).await.ok_or_else(stopping)?;
+        looks.pop().ok_or_else(|| error(ErrorCode::NotFound, "the unit was removed just now"))
     }
 }
 

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_and_nonsense_is_told() {
+    fn durations_are_parsed_and_nonsense_is_refused() {
         assert_eq!(parse_duration("500ms"), Ok(500));
         assert_eq!(parse_duration("1h30m"), Ok(5_400_000));
         assert_eq!(parse_duration("0"), Ok(0));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_sizes_and_variables() {
+    fn keys_sizes_and_variables_are_parsed() {
         assert_eq!(parse_key("ctrl-]"), Ok(0x1d));
         assert_eq!(parse_key("ctrl-a"), Ok(1));
         assert!(parse_key("x").is_err());

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_for_people() {
+    fn agent_states_are_printed_in_words() {
         let agent = |state, until_ms| AgentView { state, until_ms, ..AgentView::default() };
         let now_ms = 1_700_000_000_000;
         let word = |state, until_ms| agent_word(&agent(state, until_ms), now_ms);

@@ -1,16 +1,16 @@
 //! The display of mail, for people and for an agent's context.
 
 use super::paint::Paint;
-use super::table::{Align, Cell, Column, Room};
+use super::table::{Align, Cell, Column, Fit};
 use super::units::{ago, count, plain_time};
 use ostler_model::{Mail, MailKind};
 
 pub const MAIL_COLUMNS: [Column; 5] = [
-    Column { head: "ID", align: Align::Left, room: Room::Keeps },
-    Column { head: "FROM", align: Align::Left, room: Room::GivesWay(8) },
-    Column { head: "SENT", align: Align::Left, room: Room::IsLeftOut(1) },
-    Column { head: "KIND", align: Align::Left, room: Room::IsLeftOut(0) },
-    Column { head: "SUBJECT", align: Align::Left, room: Room::GivesWay(10) },
+    Column { head: "ID", align: Align::Left, fit: Fit::Fixed },
+    Column { head: "FROM", align: Align::Left, fit: Fit::Shrinks(8) },
+    Column { head: "SENT", align: Align::Left, fit: Fit::Dropped(1) },
+    Column { head: "KIND", align: Align::Left, fit: Fit::Dropped(0) },
+    Column { head: "SUBJECT", align: Align::Left, fit: Fit::Shrinks(10) },
 ];
 
 /// The last part of the id. Verbs accept it as the id.

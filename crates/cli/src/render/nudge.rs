@@ -1,26 +1,26 @@
 //! The tables of nudges and of agent profiles.
 
 use super::paint::Paint;
-use super::table::{Align, Cell, Column, Room};
+use super::table::{Align, Cell, Column, Fit};
 use super::units::ago;
 use ostler_model::{Nudge, Priority, Receipt};
 
 /// The columns for agent profiles.
 pub const AGENT_COLUMNS: [Column; 4] = [
-    Column { head: "NAME", align: Align::Left, room: Room::Keeps },
-    Column { head: "ABOUT", align: Align::Left, room: Room::GivesWay(12) },
-    Column { head: "TESTED WITH", align: Align::Left, room: Room::GivesWay(8) },
-    Column { head: "FROM", align: Align::Left, room: Room::GivesWay(10) },
+    Column { head: "NAME", align: Align::Left, fit: Fit::Fixed },
+    Column { head: "ABOUT", align: Align::Left, fit: Fit::Shrinks(12) },
+    Column { head: "TESTED WITH", align: Align::Left, fit: Fit::Shrinks(8) },
+    Column { head: "FROM", align: Align::Left, fit: Fit::Shrinks(10) },
 ];
 
 pub const NUDGE_COLUMNS: [Column; 7] = [
-    Column { head: "ID", align: Align::Left, room: Room::Keeps },
-    Column { head: "TO", align: Align::Left, room: Room::GivesWay(8) },
-    Column { head: "FROM", align: Align::Left, room: Room::GivesWay(8) },
-    Column { head: "SENT", align: Align::Left, room: Room::IsLeftOut(1) },
-    Column { head: "RECEIPT", align: Align::Left, room: Room::Keeps },
-    Column { head: "TEXT", align: Align::Left, room: Room::GivesWay(10) },
-    Column { head: "WHY", align: Align::Left, room: Room::GivesWay(10) },
+    Column { head: "ID", align: Align::Left, fit: Fit::Fixed },
+    Column { head: "TO", align: Align::Left, fit: Fit::Shrinks(8) },
+    Column { head: "FROM", align: Align::Left, fit: Fit::Shrinks(8) },
+    Column { head: "SENT", align: Align::Left, fit: Fit::Dropped(1) },
+    Column { head: "RECEIPT", align: Align::Left, fit: Fit::Fixed },
+    Column { head: "TEXT", align: Align::Left, fit: Fit::Shrinks(10) },
+    Column { head: "WHY", align: Align::Left, fit: Fit::Shrinks(10) },
 ];
 
 pub fn nudge_row(nudge: &Nudge, now_ms: u64) -> Vec<Cell> {

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// A line, and its width without colour codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ProgressLine {
     pub text: String,
     pub width: usize,
 }
@@ -24,24 +24,24 @@ pub struct Progress<'a> {
 
 impl Progress<'_> {
     /// The lines, never wider than the terminal and never so many that it scrolls.
-    pub fn lines(&self, room: TerminalSize, colours: Colours) -> Vec<Shown> {
-        let columns = usize::from(room.columns).saturating_sub(1);
-        if self.names.len() < usize::from(room.rows) {
+    pub fn lines(&self, size: TerminalSize, colours: Colours) -> Vec<ProgressLine> {
+        let columns = usize::from(size.columns).saturating_sub(1);
+        if self.names.len() < usize::from(size.rows) {
             let widest = self.names.iter().map(|name| name.width()).max().unwrap_or(0);
             let wide = widest.min(columns / 2);
             self.names.iter().map(|name| self.line(name, wide, columns, colours)).collect()
         } else {
             let text = cut(&self.summary(), columns);
-            vec![Shown { width: text.width(), text }]
+            vec![ProgressLine { width: text.width(), text }]
         }
     }
 
-    fn line(&self, name: &str, wide: usize, columns: usize, colours: Colours) -> Shown {
+    fn line(&self, name: &str, wide: usize, columns: usize, colours: Colours) -> ProgressLine {
         let short = cut(name, wide);
         let gap = " ".repeat(wide.saturating_sub(short.width()) + 2);
         let (paint, doing, rest) = self.doing(name);
         let parts = [(Paint::Plain, short + &gap), (paint, doing), (Paint::Plain, rest)];
-        let mut shown = Shown { text: String::new(), width: 0 };
+        let mut shown = ProgressLine { text: String::new(), width: 0 };
         for (paint, text) in parts {
             let text = cut(&text, columns - shown.width);
             shown.width += text.width();
@@ -139,7 +139,7 @@ mod tests {
         let names = ["api", "db", "web", "bad", "old"].map(str::to_owned);
         let views = [
             view("api", UnitState::Ready, ""),
-            view("db", UnitState::Starting, "not ready yet"),
+            view("db", UnitState::Starting, "waiting for READY=1 (1 s of 60 s)"),
             view("web", UnitState::Waiting, "waiting for db"),
             view("bad", UnitState::Error, "exit 78"),
         ];
@@ -156,12 +156,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_each_where_there_is_room() {
+    fn each_unit_has_a_line_if_the_terminal_is_high_enough() {
         assert_eq!(
             shown(80, 6, AwaitUntil::Settled),
             [
                 "api  ready, pid 7",
-                "db   starting 1.2s (not ready yet)",
+                "db   starting 1.2s (waiting for READY=1 (1 s of 60 s))",
                 "web  waiting for db",
                 "bad  error (exit 78)",
                 "old  gone",
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn one_for_all_where_there_is_none() {
+    fn one_line_for_all_units_if_the_terminal_is_low() {
         let description = "2 of 5 ready, 1 failed, waiting for: db, web";
         assert_eq!(shown(80, 5, AwaitUntil::Settled), [description]);
         assert_eq!(

@@ -1,16 +1,16 @@
-use super::table::{Align, Cell, Column, Room, cut};
+use super::table::{Align, Cell, Column, Fit, cut};
 use super::units::{duration, signal};
 use ostler_model::{Extinct, RunId, RunRecord, RunResult, RunState, Termination};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The columns of `ostler runs`.
 pub const RUN_COLUMNS: [Column; 6] = [
-    Column { head: "RUN", align: Align::Left, room: Room::Keeps },
-    Column { head: "STATE", align: Align::Left, room: Room::Keeps },
-    Column { head: "WHY", align: Align::Left, room: Room::GivesWay(16) },
-    Column { head: "PID", align: Align::Right, room: Room::IsLeftOut(0) },
-    Column { head: "AGE", align: Align::Right, room: Room::IsLeftOut(1) },
-    Column { head: "COMMAND", align: Align::Left, room: Room::GivesWay(10) },
+    Column { head: "RUN", align: Align::Left, fit: Fit::Fixed },
+    Column { head: "STATE", align: Align::Left, fit: Fit::Fixed },
+    Column { head: "WHY", align: Align::Left, fit: Fit::Shrinks(16) },
+    Column { head: "PID", align: Align::Right, fit: Fit::Dropped(0) },
+    Column { head: "AGE", align: Align::Right, fit: Fit::Dropped(1) },
+    Column { head: "COMMAND", align: Align::Left, fit: Fit::Shrinks(10) },
 ];
 
 /// Sorts each run below its parent and returns it with its depth. Runs without a shown parent keep their order.

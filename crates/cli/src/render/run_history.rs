@@ -38,13 +38,17 @@ fn evidence(entry: &Entry) -> String {
     let description: Vec<String> = entry
         .evidence
         .iter()
-        .filter(|(name, value)| !value.is_null() && !is_whole(name, value))
+        .filter(|(name, value)| !is_empty(value) && !is_whole(name, value))
         .map(|(name, value)| match value {
             Value::String(text) => format!("{name}={}", short(text, EVIDENCE_SHOWN)),
             other => format!("{name}={}", short(&other.to_string(), EVIDENCE_SHOWN)),
         })
         .collect();
     if description.is_empty() { String::new() } else { format!(" ({})", description.join(", ")) }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value.as_str() == Some("")
 }
 
 /// Whether this is a complete observation of the patrol. It is not printed: the decisive values are separate evidence

@@ -13,20 +13,20 @@ pub enum Align {
 
 /// What happens to a column when the table is too wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum Fit {
     /// The column keeps its width.
-    Keeps,
+    Fixed,
     /// The column is shortened to at least this width.
-    GivesWay(usize),
+    Shrinks(usize),
     /// The column is left out; the lowest rank first.
-    IsLeftOut(u8),
+    Dropped(u8),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     pub head: &'static str,
     pub align: Align,
-    pub room: Room,
+    pub fit: Fit,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -55,9 +55,9 @@ pub fn widths(columns: &[Column], rows: &[Vec<Cell>], most: Option<usize>) -> Ve
         .collect();
     let mut shown: Vec<Option<usize>> = natural.iter().copied().map(Some).collect();
     let Some(most) = most else { return shown };
-    let least = |index: usize, width: usize| match columns[index].room {
-        Room::GivesWay(least) => width.min(least),
-        Room::Keeps | Room::IsLeftOut(_) => width,
+    let least = |index: usize, width: usize| match columns[index].fit {
+        Fit::Shrinks(least) => width.min(least),
+        Fit::Fixed | Fit::Dropped(_) => width,
     };
     let needed = |shown: &[Option<usize>]| {
         let widths: Vec<usize> = (0..shown.len())
@@ -68,9 +68,9 @@ pub fn widths(columns: &[Column], rows: &[Vec<Cell>], most: Option<usize>) -> Ve
     while needed(&shown) > most {
         let next = (0..columns.len())
             .filter(|index| shown[*index].is_some())
-            .filter_map(|index| match columns[index].room {
-                Room::IsLeftOut(rank) => Some((rank, index)),
-                Room::Keeps | Room::GivesWay(_) => None,
+            .filter_map(|index| match columns[index].fit {
+                Fit::Dropped(rank) => Some((rank, index)),
+                Fit::Fixed | Fit::Shrinks(_) => None,
             })
             .min();
         let Some((_, index)) = next else { break };
@@ -79,7 +79,7 @@ pub fn widths(columns: &[Column], rows: &[Vec<Cell>], most: Option<usize>) -> Ve
     let mut spare = most.saturating_sub(needed(&shown));
     for index in 0..columns.len() {
         if let Some(width) = shown[index]
-            && matches!(columns[index].room, Room::GivesWay(_))
+            && matches!(columns[index].fit, Fit::Shrinks(_))
         {
             let least = least(index, width);
             let given = spare.min(width - least);
@@ -140,15 +140,15 @@ fn each_piece(
 ) {
     let mut used = 0;
     let mut unsaved = 0;
-    for ((column, cell), room) in columns.iter().zip(row).zip(widths) {
-        let Some(room) = *room else { continue };
-        let left = most.map_or(room, |most| room.min(most.saturating_sub(used + unsaved)));
+    for ((column, cell), width) in columns.iter().zip(row).zip(widths) {
+        let Some(width) = *width else { continue };
+        let left = most.map_or(width, |most| width.min(most.saturating_sub(used + unsaved)));
         let (piece, wide) = fitted(&cell.text, left);
         if piece.is_empty() {
-            unsaved += room + BETWEEN;
+            unsaved += width + BETWEEN;
             continue;
         }
-        let gap = room.saturating_sub(wide);
+        let gap = width.saturating_sub(wide);
         let before = if column.align == Align::Right { gap } else { 0 };
         take(unsaved + before, piece, cell.paint);
         used += unsaved + before + wide;
@@ -203,10 +203,10 @@ mod tests {
     use super::*;
 
     const COLUMNS: [Column; 4] = [
-        Column { head: "UNIT", align: Align::Left, room: Room::Keeps },
-        Column { head: "WHY", align: Align::Left, room: Room::GivesWay(5) },
-        Column { head: "PID", align: Align::Right, room: Room::IsLeftOut(1) },
-        Column { head: "UPTIME", align: Align::Right, room: Room::IsLeftOut(0) },
+        Column { head: "UNIT", align: Align::Left, fit: Fit::Fixed },
+        Column { head: "WHY", align: Align::Left, fit: Fit::Shrinks(5) },
+        Column { head: "PID", align: Align::Right, fit: Fit::Dropped(1) },
+        Column { head: "UPTIME", align: Align::Right, fit: Fit::Dropped(0) },
     ];
 
     fn rows() -> Vec<Vec<Cell>> {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wide_gives_way_and_what_is_missed_least_is_left_out() {
+    fn wide_columns_shrink_and_the_least_important_are_dropped() {
         let fit = |most| {
             let table = table(&COLUMNS, &rows(), most, Colours::Off);
             table.lines().map(str::to_owned).collect::<Vec<_>>()
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_moves_the_cursor() {
+    fn control_characters_are_removed_from_cells() {
         assert_eq!(cut("a\x1b[2Jb\n", 20), "a [2Jb ");
         assert_eq!(cut("日本語", 5), "日本…");
     }

@@ -1,20 +1,20 @@
 //! The display of units: a table row, a line, and sizes.
 
 use super::agent::{state_paint, state_why, state_word};
-use super::table::{Align, Cell, Column, Room};
+use super::table::{Align, Cell, Column, Fit};
 use super::units::duration;
 use ostler_model::{UnitLook, UnitView, Usage};
 
 /// The columns of `ostler ls`. WHY is shortened first, then columns are left out by rank.
 pub const UNIT_COLUMNS: [Column; 8] = [
-    Column { head: "UNIT", align: Align::Left, room: Room::GivesWay(8) },
-    Column { head: "STATE", align: Align::Left, room: Room::Keeps },
-    Column { head: "WHY", align: Align::Left, room: Room::GivesWay(12) },
-    Column { head: "PID", align: Align::Right, room: Room::IsLeftOut(2) },
-    Column { head: "UPTIME", align: Align::Right, room: Room::IsLeftOut(4) },
-    Column { head: "RESTARTS", align: Align::Right, room: Room::IsLeftOut(1) },
-    Column { head: "CPU", align: Align::Right, room: Room::IsLeftOut(3) },
-    Column { head: "MEMORY", align: Align::Right, room: Room::IsLeftOut(3) },
+    Column { head: "UNIT", align: Align::Left, fit: Fit::Shrinks(8) },
+    Column { head: "STATE", align: Align::Left, fit: Fit::Fixed },
+    Column { head: "WHY", align: Align::Left, fit: Fit::Shrinks(12) },
+    Column { head: "PID", align: Align::Right, fit: Fit::Dropped(2) },
+    Column { head: "UPTIME", align: Align::Right, fit: Fit::Dropped(4) },
+    Column { head: "RESTARTS", align: Align::Right, fit: Fit::Dropped(1) },
+    Column { head: "CPU", align: Align::Right, fit: Fit::Dropped(3) },
+    Column { head: "MEMORY", align: Align::Right, fit: Fit::Dropped(3) },
 ];
 
 /// A usage sample older than this is shown with its age.
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_that_is_not_from_now_shows_its_age() {
+    fn an_old_sample_shows_its_age() {
         let usage = Usage {
             at_ms: 10_000,
             cpu_percent: 0.0,

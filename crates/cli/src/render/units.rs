@@ -13,15 +13,12 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// `42s`, `3m42s`, `2h34m`, `1d2h34m`.
-pub fn plain_duration(ms: u64) -> String {
-    let seconds = ms / 1_000;
-    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds}s"),
-        (0, 0, minutes) => format!("{minutes}m{}s", seconds % 60),
-        (0, hours, minutes) => format!("{hours}h{minutes}m"),
-        (days, hours, minutes) => format!("{days}d{hours}h{minutes}m"),
+/// As it is written in an option: `10m`, `90s`, `300ms`.
+pub fn option_duration(ms: u64) -> String {
+    match ms {
+        ms if ms.is_multiple_of(60_000) => format!("{}m", ms / 60_000),
+        ms if ms.is_multiple_of(1_000) => format!("{}s", ms / 1_000),
+        ms => format!("{ms}ms"),
     }
 }
 

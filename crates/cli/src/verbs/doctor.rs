@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::outln;
 use crate::{render, saved_settings, settings};
-use ostler_engine::{check_registry, default_output_bytes, output_bytes};
+use ostler_engine::{RegistryCheck, default_output_bytes, output_bytes};
 use serde_json::json;
 use std::path::Path;
 
@@ -78,19 +78,15 @@ fn machine() -> Vec<Finding> {
         _ if !settings.kernel_boundary => finding(
             "boundary",
             Verdict::Weak,
-            "cgroups disabled by OSTLER_NO_CGROUP; session, process group and orphans are tracked instead",
+            "cgroups disabled by OSTLER_NO_CGROUP; a reaper for each run is used instead",
         ),
-        Ok(path) => finding(
-            "boundary",
-            Verdict::Good,
-            format!("each run gets its own cgroup below {path}"),
-        ),
+        Ok(path) => {
+            finding("boundary", Verdict::Good, format!("each run gets its own cgroup below {path}"))
+        }
         Err(why) => finding(
             "boundary",
             Verdict::Weak,
-            format!(
-                "no cgroup per run ({why}); session, process group and orphans are tracked instead"
-            ),
+            format!("no cgroup per run ({why}); a reaper for each run is used instead"),
         ),
     });
     findings.push(if capabilities.foreign_exit_status {
@@ -152,13 +148,14 @@ fn home(context: &Context) -> Vec<Finding> {
         findings.push(finding("disk", verdict, format!("{} MiB free{hint}", free >> 20)));
     }
     findings.push(output(path));
-    if context.home.registry().exists() {
-        findings.push(match check_registry(context.home.registry()) {
-            Ok(()) => {
-                finding("registry", Verdict::Good, context.home.registry().display().to_string())
-            }
-            Err(description) => finding("registry", Verdict::Bad, description),
-        });
+    let registry = context.home.registry();
+    match registry.check() {
+        RegistryCheck::Absent => {}
+        RegistryCheck::Sound => {
+            let place = registry.place().display().to_string();
+            findings.push(finding("registry", Verdict::Good, place));
+        }
+        RegistryCheck::Bad(why) => findings.push(finding("registry", Verdict::Bad, why)),
     }
     if let Err(description) = settings::from_environment(|name| std::env::var(name).ok()) {
         findings.push(finding("settings", Verdict::Bad, description));
@@ -191,7 +188,7 @@ fn daemon(context: &Context) -> Vec<Finding> {
         let description = "not running; it starts when a command needs it";
         return vec![finding("supervisor", Verdict::Good, description)];
     }
-    let Some(gateway) = status.gateway_pid else {
+    let Some(gateway) = status.supervisor_pid else {
         let description = "dead; its guardian restarts it (see `ostler status`, crash.log)";
         return vec![finding("supervisor", Verdict::Bad, description)];
     };

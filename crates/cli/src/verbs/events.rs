@@ -21,7 +21,7 @@ pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Fa
             let mut before = "[";
             while let Some(entries) = &slice {
                 let written = write_list(&mut out, entries, &mut before);
-                if received(written.and_then(|()| out.flush()))? == Heard::No {
+                if received(written.and_then(|()| out.flush()))? == OutputReader::Gone {
                     return Ok(Exit::DONE);
                 }
                 slice = journal.next_slice(&mut client)?;
@@ -33,7 +33,7 @@ pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Fa
             let mut client = context.connect()?;
             let mut journal = Journal::new(filter);
             while let Some(entries) = journal.next_slice(&mut client)? {
-                if show(&mut out, &entries, false)? == Heard::No {
+                if show(&mut out, &entries, false)? == OutputReader::Gone {
                     break;
                 }
             }
@@ -69,7 +69,7 @@ fn follow(
             filter.after_seq = Some(last.seq);
             filter.newest = None;
         }
-        if show(out, &entries, arguments.json)? == Heard::No {
+        if show(out, &entries, arguments.json)? == OutputReader::Gone {
             return Ok(Exit::DONE);
         }
     }
@@ -89,7 +89,7 @@ pub fn write_list(
     Ok(())
 }
 
-fn show(out: &mut impl Write, entries: &[Entry], json: bool) -> Result<Heard, Failure> {
+fn show(out: &mut impl Write, entries: &[Entry], json: bool) -> Result<OutputReader, Failure> {
     let mut text = String::new();
     for entry in entries {
         text += &if json { serde_json::to_string(entry)? } else { render::entry_line(entry) };
@@ -100,15 +100,15 @@ fn show(out: &mut impl Write, entries: &[Entry], json: bool) -> Result<Heard, Fa
 
 /// Whether the reader of the output still reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
-    Yes,
-    No,
+pub enum OutputReader {
+    Reads,
+    Gone,
 }
 
-pub fn received(outcome: io::Result<()>) -> Result<Heard, Failure> {
+pub fn received(outcome: io::Result<()>) -> Result<OutputReader, Failure> {
     match outcome {
-        Ok(()) => Ok(Heard::Yes),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Heard::No),
+        Ok(()) => Ok(OutputReader::Reads),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(OutputReader::Gone),
         Err(error) => Err(error.into()),
     }
 }

@@ -50,10 +50,14 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
             return Ok(Exit::DONE);
         }
         Verb::Supervisor { then_stop } => {
+            ostler_os::outlive_limits();
             let purpose = if then_stop { Purpose::EndAll } else { Purpose::Serve };
             return crate::supervisor::supervise(purpose);
         }
-        Verb::Guardian { home } => return Ok(Exit(ostler_guardian::guard(&home))),
+        Verb::Guardian { home } => {
+            ostler_os::outlive_limits();
+            return Ok(Exit(ostler_guardian::guard(&home)));
+        }
         #[cfg(feature = "containers")]
         Verb::Shim { serve: Some(socket), .. } => {
             return Ok(Exit(ostler_container::serve(&socket) as u8));

@@ -10,8 +10,8 @@ use crate::print::{errln, outln};
 use crate::render;
 use ostler_client::{Client, ClientError, RESENDS_MOST};
 use ostler_model::{
-    Backend, Detach, Extinct, Limits, OsText, Resources, RunId, RunRecord, RunResult, RunSpec,
-    RunState, Termination,
+    Backend, Detach, Extinct, Limits, OsText, Purpose, Resources, RunId, RunRecord, RunResult,
+    RunSpec, RunState, Termination,
 };
 use ostler_ops::runs::{Leave, Spawn, View, ViewFrom};
 use std::borrow::Cow;
@@ -160,6 +160,7 @@ fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failu
         size: arguments.size.or(own_size).unwrap_or_default(),
         stdin: arguments.stdin,
         session_id: arguments.session.clone(),
+        purpose: Purpose::Program,
         unit: None,
         scope_key: arguments.scope.clone(),
         limits: Limits {
@@ -263,11 +264,11 @@ fn notify(result: &RunResult, arguments: &RunArguments) {
         }
         Some(Termination::OverallTimeout) => format!(
             "killed after {ran}: exceeded --timeout {}",
-            render::duration(arguments.timeout.unwrap_or(0))
+            render::option_duration(arguments.timeout.unwrap_or(0))
         ),
         Some(Termination::NoOutputTimeout) => format!(
             "killed after {ran}: no output, exceeded --no-output-timeout {}",
-            render::duration(arguments.no_output_timeout.unwrap_or(0))
+            render::option_duration(arguments.no_output_timeout.unwrap_or(0))
         ),
         Some(Termination::OwnershipEscape) => {
             report_escaped(result);

@@ -16,13 +16,13 @@ use serde_json::json;
 /// Prints the screen. It starts no supervisor, because it must change nothing.
 pub fn screen(context: &Context, arguments: &ScreenArguments) -> Result<Exit, Failure> {
     let mut client = context.connect_running()?;
-    let place = Place::find(&mut client, &arguments.name)?;
-    let screen = read(&mut client, place.run)?;
-    let agent = agent(&mut client, place.run, false)?;
+    let live = LiveRun::find(&mut client, &arguments.name)?;
+    let screen = read(&mut client, live.run)?;
+    let agent = agent(&mut client, live.run, false)?;
     if arguments.json {
         let mut document = serde_json::to_value(&screen)?;
-        document["unit"] = json!(place.unit.map(|view| view.name));
-        document["runId"] = json!(place.run);
+        document["unit"] = json!(live.unit.map(|view| view.name));
+        document["runId"] = json!(live.run);
         document["agent"] = json!(agent);
         outln!("{document}");
         return Ok(Exit::DONE);
@@ -34,12 +34,12 @@ pub fn screen(context: &Context, arguments: &ScreenArguments) -> Result<Exit, Fa
 }
 
 /// A live run, and its unit.
-pub struct Place {
+pub struct LiveRun {
     pub unit: Option<Box<UnitView>>,
     pub run: RunId,
 }
 
-impl Place {
+impl LiveRun {
     /// Finds a run by the name of its unit, or by a part of its id.
     pub fn find(client: &mut Client, name: &str) -> Result<Self, Failure> {
         if let Some(look) = unit::look(client, vec![name.to_owned()], Depth::None)?.pop() {

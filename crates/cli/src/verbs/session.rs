@@ -9,7 +9,7 @@ use std::path::Path;
 
 pub struct Session {
     name: String,
-    pane_slot: PaneRecord,
+    pane: PaneRecord,
 }
 
 impl Session {
@@ -25,10 +25,10 @@ impl Session {
                 "{unit} is not running and has no tmux session; see its output with `ostler logs {unit}`"
             )));
         }
-        let pane_slot = ostler_tmux::pane_of(context.home.path(), unit);
-        let pane_slot = pane_slot.filter(|pane_slot| pane_slot.run == record.run_id.to_string());
-        match pane_slot {
-            Some(pane_slot) => Ok(Some(Self { name: unit.clone(), pane_slot })),
+        let pane = ostler_tmux::pane_of(context.home.path(), unit);
+        let pane = pane.filter(|pane| pane.run == record.run_id.to_string());
+        match pane {
+            Some(pane) => Ok(Some(Self { name: unit.clone(), pane })),
             None => Err(Failure::failed(anyhow::anyhow!(
                 "{unit} has no tmux session yet; see what it waits for with `ostler status {unit}`"
             ))),
@@ -37,14 +37,14 @@ impl Session {
 
     /// Attaches this terminal to the session, until the user detaches or the session ends.
     pub fn attach(&self, read_only: bool) -> Result<Exit, Failure> {
-        let Self { name, pane_slot } = self;
-        if std::env::var(RunSpec::RUN_ID_VARIABLE).is_ok_and(|own| own == pane_slot.run) {
+        let Self { name, pane } = self;
+        if std::env::var(RunSpec::RUN_ID_VARIABLE).is_ok_and(|own| own == pane.run) {
             return Err(Failure::usage(format!(
                 "cannot attach: this is already the terminal of {name}"
             )));
         }
         let inside = std::env::var("TMUX").ok().filter(|inside| !inside.is_empty());
-        let verb = match inside.as_deref().map(|inside| is_same_server(inside, &pane_slot.socket)) {
+        let verb = match inside.as_deref().map(|inside| is_same_server(inside, &pane.socket)) {
             None => "attach-session",
             Some(true) => "switch-client",
             Some(false) => {
@@ -59,11 +59,11 @@ impl Session {
                 "cannot attach: standard input is not a terminal; follow the output with `ostler logs -f {name}`"
             )));
         }
-        let mut words = vec!["-S", &pane_slot.socket, verb, "-t", &pane_slot.session_id];
+        let mut words = vec!["-S", &pane.socket, verb, "-t", &pane.session_id];
         if read_only {
             words.push("-r");
         }
-        let code = ostler_os::run_here(Path::new(&pane_slot.program), &words)?;
+        let code = ostler_os::run_here(Path::new(&pane.program), &words)?;
         match code {
             Some(0) if verb == "attach-session" => {
                 errln!("ostler: detached from {name}; see its state with `ostler status {name}`");

@@ -1,13 +1,16 @@
+//! `ostler status` without names: the state of the daemon. With names: `unit/show.rs`.
+
 use super::unit;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::outln;
-use crate::render::{ago, plain_duration, plain_time};
+use crate::render::{ago, plain_time};
 use ostler_client::{ClientError, greet};
 use ostler_engine::Home;
 use ostler_model::{Depth, PoolView, UnitState, UnitView};
 use ostler_ops::pools;
 use ostler_os::FolderRefused;
+use ostler_sys::short_duration;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -18,8 +21,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The present state, from the kernel and the supervisor. Files supply only what neither of them knows, and only if the
 /// process that they name holds the home's lock.
 ///
-/// The JSON fields keep the names that scripts know from `supervisor.json`: `pid` is the guardian, `gatewayPid` the
-/// supervisor.
+/// As in `supervisor.json`, `pid` is the guardian.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
@@ -28,11 +30,11 @@ pub struct Status {
     /// supervisor was not asked.
     pub answering: Option<bool>,
     pub pid: Option<i32>,
-    pub gateway_pid: Option<i32>,
-    pub started_at: Option<String>,
+    pub supervisor_pid: Option<i32>,
+    pub started_at_ms: Option<u64>,
     pub uptime_ms: Option<u64>,
     pub crash_count: u64,
-    pub last_crash_at: Option<String>,
+    pub last_crash_at_ms: Option<u64>,
     pub home: String,
     pub version: Option<String>,
     pub runs: Option<u64>,
@@ -76,11 +78,11 @@ impl Status {
             running: is_owned(home)?,
             answering: None,
             pid: None,
-            gateway_pid: None,
-            started_at: file.started_at,
+            supervisor_pid: None,
+            started_at_ms: file.started_at.as_deref().and_then(at_ms),
             uptime_ms: None,
             crash_count: file.crash_count,
-            last_crash_at: file.last_crash_at,
+            last_crash_at_ms: file.last_crash_at.as_deref().and_then(at_ms),
             home: home.path().display().to_string(),
             version: None,
             runs: None,
@@ -104,7 +106,7 @@ impl Status {
         match greeted {
             Some((mut client, pong)) => {
                 status.pid = pong.guardian;
-                status.gateway_pid = Some(pong.pid as i32);
+                status.supervisor_pid = Some(pong.pid as i32);
                 status.version = Some(pong.version);
                 status.runs = Some(pong.live);
                 let _ = client.be_patient(Some(PATIENCE));
@@ -114,11 +116,11 @@ impl Status {
                     status.pools = pools;
                 }
             }
-            None => (status.pid, status.gateway_pid) = holders(home, file.pid, file.gateway_pid),
+            None => (status.pid, status.supervisor_pid) = holders(home, file.pid, file.gateway_pid),
         }
         #[cfg(feature = "http")]
         if let Some(description) = ostler_http::listening(home.path())
-            && status.gateway_pid == i32::try_from(description.pid).ok()
+            && status.supervisor_pid == i32::try_from(description.pid).ok()
         {
             status.http = description
                 .address
@@ -128,19 +130,16 @@ impl Status {
         }
         if file.pid.is_none() || file.pid != status.pid {
             // The file is from an earlier guardian, so its counters are not valid.
-            status.started_at = None;
+            status.started_at_ms = None;
             status.crash_count = 0;
-            status.last_crash_at = None;
+            status.last_crash_at_ms = None;
         }
-        if status.started_at.is_none() {
-            let eldest = status.pid.or(status.gateway_pid);
-            status.started_at = eldest.and_then(ostler_os::started_at_ms).map(rfc3339);
+        if status.started_at_ms.is_none() {
+            let eldest = status.pid.or(status.supervisor_pid);
+            status.started_at_ms = eldest.and_then(ostler_os::started_at_ms);
         }
-        status.uptime_ms = status
-            .started_at
-            .as_deref()
-            .and_then(at_ms)
-            .map(|started| ostler_os::wall_ms().saturating_sub(started));
+        let now_ms = ostler_os::wall_ms();
+        status.uptime_ms = status.started_at_ms.map(|started| now_ms.saturating_sub(started));
         Ok(status)
     }
 
@@ -151,28 +150,28 @@ impl Status {
             |what: &str, description: String| lines.push(format!("{what:<9}{description}"));
         if !self.running {
             say("Daemon:", "stopped".to_owned());
-            let last = self.started_at.as_deref().and_then(at_ms).map(plain_time);
+            let last = self.started_at_ms.map(plain_time);
             say("Last run:", format!(" {}", last.unwrap_or_else(|| "never".to_owned())));
             return lines;
         }
-        let state = match (self.gateway_pid, self.answering) {
+        let state = match (self.supervisor_pid, self.answering) {
             (None, _) => "restarting",
             (Some(_), Some(false)) => "running, but the supervisor does not answer",
             (Some(_), Some(true) | None) => "running",
         };
         say("Daemon:", state.to_owned());
-        let pids = [(self.pid, "guardian"), (self.gateway_pid, "supervisor")];
+        let pids = [(self.pid, "guardian"), (self.supervisor_pid, "supervisor")];
         let pids: Vec<String> =
             pids.into_iter().filter_map(|(pid, who)| Some(format!("{} ({who})", pid?))).collect();
         if !pids.is_empty() {
             say("PID:", pids.join(", "));
         }
         if let Some(ms) = self.uptime_ms {
-            say("Uptime:", plain_duration(ms));
+            say("Uptime:", short_duration(ms));
         }
-        let last = self.last_crash_at.as_deref().and_then(at_ms);
-        let last =
-            last.map(|at| format!(" (last: {})", ago(ostler_os::wall_ms().saturating_sub(at))));
+        let last = self
+            .last_crash_at_ms
+            .map(|at| format!(" (last: {})", ago(ostler_os::wall_ms().saturating_sub(at))));
         say("Crashes:", format!("{} since start{}", self.crash_count, last.unwrap_or_default()));
         if let Some(runs) = self.runs {
             say("Runs:", format!("{runs} live"));
@@ -250,9 +249,4 @@ fn holders(home: &Home, pid: Option<i32>, gateway_pid: Option<i32>) -> (Option<i
 
 fn at_ms(text: &str) -> Option<u64> {
     text.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond() as u64)
-}
-
-fn rfc3339(wall_ms: u64) -> String {
-    let time = jiff::Timestamp::from_millisecond(wall_ms as i64).unwrap_or_default();
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -35,7 +35,7 @@ pub fn end(context: &Context) -> Result<Stopped, Failure> {
         let pid = pid.filter(|pid| ostler_os::holds_open(*pid, &context.home.lock()))?;
         Process::open(&ostler_os::fingerprint_of(pid)?)
     };
-    let (guardian, gateway) = (open(status.pid), open(status.gateway_pid));
+    let (guardian, gateway) = (open(status.pid), open(status.supervisor_pid));
     let live_before = ostler_engine::recorded_live(&context.home);
     let asked = greeted.map(|(client, _)| ask(client));
     // The guardian's TERM may reach the supervisor before the request does.
@@ -55,7 +55,7 @@ pub fn end(context: &Context) -> Result<Stopped, Failure> {
         }
     }
     Ok(answer.unwrap_or_else(|| Stopped {
-        pid: status.gateway_pid.or(status.pid).unwrap_or(0) as u32,
+        pid: status.supervisor_pid.or(status.pid).unwrap_or(0) as u32,
         ended: ostler_engine::recorded_ends(&context.home, &live_before),
         unsaved: 0,
         left: ostler_engine::recorded_left(&context.home),
@@ -76,7 +76,7 @@ fn answer(mut client: Client) -> Option<Stopped> {
 pub fn print_outcome(context: &Context, answer: &Stopped, only_wrong: bool) -> Exit {
     if !only_wrong {
         for result in &answer.ended {
-            let record = ostler_engine::recorded(context.home.registry(), result.run_id);
+            let record = ostler_engine::recorded(&context.home, result.run_id);
             match record.and_then(|record| record.unit) {
                 Some(unit) => outln!("{}", render::unit_result_line(&unit, result)),
                 None => outln!("{}", render::result_line(result)),

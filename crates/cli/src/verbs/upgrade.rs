@@ -37,8 +37,8 @@ pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<E
                 "upgraded": after.went_back.is_none(),
                 "program": program.display().to_string(),
                 "wentBack": after.went_back,
-                "before": { "version": before.version, "gatewayPid": before.pid },
-                "after": { "version": after.version, "gatewayPid": after.pid },
+                "before": { "version": before.version, "supervisorPid": before.pid },
+                "after": { "version": after.version, "supervisorPid": after.pid },
                 "runs": after.live,
             })
         );

@@ -1,4 +1,4 @@
-use super::events::{Heard, received, write_list};
+use super::events::{OutputReader, received, write_list};
 use super::unit;
 use crate::args::WhyArguments;
 use crate::context::Context;
@@ -36,7 +36,7 @@ pub fn why(context: &Context, arguments: &WhyArguments) -> Result<Exit, Failure>
         return print_json(&mut client, filter, "run", &record);
     }
     outln!("run {}", record.run_id);
-    outln!("  {}", record.command);
+    outln!("  {}", render::cut(&record.command, usize::MAX));
     outln!("  {}\n", render::state_line(&record, ostler_os::wall_ms()));
     print_history(&mut client, filter, arguments)?;
     if let Some(error) = &record.error {
@@ -61,7 +61,7 @@ fn why_unit(
     let since_ms = render::agent_of(view).and_then(render::agent_since_ms).unwrap_or(view.since_ms);
     let since = render::duration(now_ms.saturating_sub(since_ms));
     outln!("unit {}", view.name);
-    outln!("  {}", view.command);
+    outln!("  {}", render::cut(&view.command, usize::MAX));
     let state = render::state_word(view, now_ms);
     outln!("  {state} for {since}{why}; wanted {}\n", view.desired);
     print_history(client, filter, arguments)?;
@@ -79,13 +79,13 @@ fn print_json(
     let mut journal = Journal::new(filter);
     let mut slice = journal.next_slice(client)?;
     let head = format!("{{\"{name}\":{},\"events\":[", serde_json::to_string(about)?);
-    if received(out.write_all(head.as_bytes()))? == Heard::No {
+    if received(out.write_all(head.as_bytes()))? == OutputReader::Gone {
         return Ok(Exit::DONE);
     }
     let mut before = "";
     while let Some(entries) = slice {
         let written = write_list(&mut out, &entries, &mut before).and_then(|()| out.flush());
-        if received(written)? == Heard::No {
+        if received(written)? == OutputReader::Gone {
             return Ok(Exit::DONE);
         }
         slice = journal.next_slice(client)?;
@@ -107,7 +107,7 @@ fn print_history(
         // One more entry is read than shown, to detect that there are more.
         waiting.extend(entries);
         if arguments.all {
-            if notify(&waiting, &mut begun_ms)? == Heard::No {
+            if notify(&waiting, &mut begun_ms)? == OutputReader::Gone {
                 return Ok(());
             }
             waiting.clear();
@@ -120,7 +120,7 @@ fn print_history(
     notify(&waiting[hidden..], &mut begun_ms).map(drop)
 }
 
-fn notify(entries: &[Entry], begun_ms: &mut Option<u64>) -> Result<Heard, Failure> {
+fn notify(entries: &[Entry], begun_ms: &mut Option<u64>) -> Result<OutputReader, Failure> {
     let mut text = String::new();
     for entry in entries {
         text += &render::story_line(entry, *begun_ms.get_or_insert(entry.at_ms));

@@ -114,7 +114,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_lost_connection_ends_only_what_may_not_be_done_twice() {
+    fn a_lost_connection_fails_only_calls_that_cannot_be_repeated() {
         let mut calls = Calls::default();
         let ready = calls.make("app.ready", json!({}));
         let other = calls.make("x.once", json!({}));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_answer_is_nobodys() {
+    fn a_late_answer_is_dropped() {
         let mut calls = Calls::default();
         let late = calls.make("a", json!({}));
         calls.forget(late);

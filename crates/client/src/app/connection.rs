@@ -14,7 +14,7 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The result of reading a line.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum Received {
     Message(Message),
     Garbage(Vec<u8>),
 }
@@ -37,15 +37,15 @@ impl Connection {
     }
 
     /// Returns the next line, or a timeout. An incomplete line at the end of the connection is dropped.
-    pub(super) fn next(&mut self, until: Option<Instant>) -> io::Result<Heard> {
+    pub(super) fn next(&mut self, until: Option<Instant>) -> io::Result<Received> {
         loop {
             let left = until.map(|end| end.saturating_duration_since(clock::now()));
             if left.is_some_and(|left| left.is_zero()) {
                 return Err(io::ErrorKind::TimedOut.into());
             }
             self.reading.get_ref().set_read_timeout(left)?;
-            let room = (MAX_INCOMING - self.line.len()) as u64;
-            let mut limited = self.reading.by_ref().take(room);
+            let remaining = (MAX_INCOMING - self.line.len()) as u64;
+            let mut limited = self.reading.by_ref().take(remaining);
             let read = match limited.read_until(b'\n', &mut self.line) {
                 // The loop checks the deadline above.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
@@ -54,8 +54,8 @@ impl Connection {
             if self.line.ends_with(b"\n") {
                 let line = std::mem::take(&mut self.line);
                 return Ok(match decode(&line) {
-                    Some(message) => Heard::Message(message),
-                    None => Heard::Garbage(line),
+                    Some(message) => Received::Message(message),
+                    None => Received::Garbage(line),
                 });
             }
             if read == 0 || self.line.len() >= MAX_INCOMING {

@@ -29,7 +29,7 @@ enum Phase {
 }
 
 #[derive(Debug)]
-struct Known {
+struct AppState {
     phase: Phase,
     stop: Option<Stop>,
     configuration: Configuration,
@@ -39,13 +39,13 @@ struct Known {
 
 #[derive(Debug)]
 pub(super) struct AppEvents {
-    known: Mutex<Known>,
+    known: Mutex<AppState>,
     changed: Condvar,
 }
 
 /// The state in which a stop request arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum StopTiming {
     Before,
     /// `setup` has not begun.
     Early,
@@ -54,7 +54,7 @@ pub(super) enum Asked {
 
 impl AppEvents {
     pub(super) fn new() -> Self {
-        let known = Known {
+        let known = AppState {
             phase: Phase::NotBegun,
             stop: None,
             configuration: Configuration::none(),
@@ -63,14 +63,14 @@ impl AppEvents {
         Self { known: Mutex::new(known), changed: Condvar::new() }
     }
 
-    pub(super) fn ask(&self, stop: Stop) -> Asked {
+    pub(super) fn ask(&self, stop: Stop) -> StopTiming {
         let mut known = self.lock();
         if known.stop.is_some() {
-            return Asked::Before;
+            return StopTiming::Before;
         }
         known.stop = Some(stop);
         self.changed.notify_all();
-        if known.phase == Phase::NotBegun { Asked::Early } else { Asked::InTime }
+        if known.phase == Phase::NotBegun { StopTiming::Early } else { StopTiming::InTime }
     }
 
     pub(super) fn stop(&self) -> Option<Stop> {
@@ -149,9 +149,9 @@ impl AppEvents {
 
     fn wait<'a>(
         &self,
-        known: MutexGuard<'a, Known>,
+        known: MutexGuard<'a, AppState>,
         until: Option<Instant>,
-    ) -> Result<MutexGuard<'a, Known>, MutexGuard<'a, Known>> {
+    ) -> Result<MutexGuard<'a, AppState>, MutexGuard<'a, AppState>> {
         let Some(until) = until else {
             return Ok(self.changed.wait(known).unwrap_or_else(PoisonError::into_inner));
         };
@@ -163,7 +163,7 @@ impl AppEvents {
         Ok(woken.unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, AppState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_configuration_is_told_once_and_the_same_is_none() {
+    fn only_a_new_configuration_is_reported_and_only_once() {
         let news = AppEvents::new();
         news.begin_with(version(1));
         news.configure(version(1));
@@ -196,12 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_request_decides_and_comes_before_all_else() {
+    fn the_first_stop_request_wins_and_is_handled_first() {
         let news = AppEvents::new();
         assert!(news.begin_setup());
         news.configure(version(2));
-        assert_eq!(news.ask(stop("one", 60_000)), Asked::InTime);
-        assert_eq!(news.ask(stop("two", 60_000)), Asked::Before);
+        assert_eq!(news.ask(stop("one", 60_000)), StopTiming::InTime);
+        assert_eq!(news.ask(stop("two", 60_000)), StopTiming::Before);
         assert_eq!(news.next(Some(Duration::MAX)), Next::Stop);
         assert_eq!(news.stop().expect("asked").reason(), "one");
         news.end();
@@ -209,9 +209,9 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked_early_does_not_begin() {
+    fn an_app_stopped_early_does_not_begin() {
         let news = AppEvents::new();
-        assert_eq!(news.ask(stop("one", 1)), Asked::Early);
+        assert_eq!(news.ask(stop("one", 1)), StopTiming::Early);
         assert!(!news.begin_setup());
         assert_eq!(news.overdue().expect("a stop request").reason(), "one");
     }

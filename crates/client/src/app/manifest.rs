@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_asked_for_is_kept() {
+    fn only_awaited_answers_are_kept() {
         let whole =
             json!({ "id": "@a/b", "type": "app", "main": "x", "protocol": { "version": "1.0" } });
         let manifest = Manifest::of(&whole, "the manifest").expect("a manifest");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told_with_its_place() {
+    fn an_invalid_configuration_is_reported_with_its_position() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(MANIFEST_FILE);
         let description = |text: Option<&str>| {

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_is_repeated_with_what_is_left_of_it() {
+    fn a_busy_report_is_repeated_with_its_remaining_time() {
         let mut liveness = Liveness::new();
         assert_eq!(liveness.params(), json!({ "status": { "status": "healthy" } }));
         liveness.report(Status::Degraded, json!({ "queue": 3, "status": "mine" }));

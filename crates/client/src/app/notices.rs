@@ -3,7 +3,7 @@
 use super::answers::{Configuration, Registration};
 use super::clock;
 use super::error::{AppError, Code};
-use super::events::Asked;
+use super::events::StopTiming;
 use super::link::{Link, Phase, Why, begin};
 use super::manifest::Manifest;
 use super::next_beat::Liveness;
@@ -66,15 +66,15 @@ impl Link {
         // The lock is held so that a woken thread finds the notice.
         let mut state = self.lock();
         match (self.news.ask(stop), wish) {
-            (Asked::InTime, StopRequester::Own) => {
+            (StopTiming::InTime, StopRequester::Own) => {
                 state.notice = begin(&mut state, "app.shutdown", notice).ok();
             }
-            (Asked::Early, _) => {
+            (StopTiming::Early, _) => {
                 // The result of the start no longer matters.
                 drop(state);
                 self.end(Why::Closed);
             }
-            (Asked::InTime | Asked::Before, _) => {}
+            (StopTiming::InTime | StopTiming::Before, _) => {}
         }
     }
 

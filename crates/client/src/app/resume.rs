@@ -6,7 +6,7 @@
 
 use super::answers::Configuration;
 use super::clock;
-use super::connection::{Connection, Heard};
+use super::connection::{Connection, Received};
 use super::error::AppError;
 use super::link::{Link, Phase, Why};
 use super::log;
@@ -130,10 +130,10 @@ impl Link {
         };
         loop {
             match connection.next(Some(until)) {
-                Ok(Heard::Message(Message::Answer { request, result })) if request == id => {
+                Ok(Received::Message(Message::Answer { request, result })) if request == id => {
                     return Ok(result);
                 }
-                Ok(Heard::Message(Message::Refusal { request, refusal })) if request == id => {
+                Ok(Received::Message(Message::Refusal { request, refusal })) if request == id => {
                     return Err(refusal.to(method));
                 }
                 Ok(received) => self.receive(received),
@@ -145,13 +145,13 @@ impl Link {
         }
     }
 
-    fn receive(&self, received: Heard) {
+    fn receive(&self, received: Received) {
         match received {
-            Heard::Message(Message::Answer { request, result }) => {
+            Received::Message(Message::Answer { request, result }) => {
                 self.lock().calls.answer(&request, Ok(result));
                 self.print_all();
             }
-            Heard::Message(Message::Refusal { request, refusal }) => {
+            Received::Message(Message::Refusal { request, refusal }) => {
                 if request.is_empty() {
                     let (message, code) = (&refusal.message, &refusal.code);
                     log::warn(&format!("Ostler refused: {message} ({code})"));
@@ -159,8 +159,8 @@ impl Link {
                 self.lock().calls.answer(&request, Err(refusal));
                 self.print_all();
             }
-            Heard::Message(Message::Event { name, payload }) => self.happened(&name, &payload),
-            Heard::Garbage(line) => {
+            Received::Message(Message::Event { name, payload }) => self.happened(&name, &payload),
+            Received::Garbage(line) => {
                 let begin = String::from_utf8_lossy(&line[..line.len().min(80)]);
                 log::warn(&format!("Ostler sent no message, but {begin:?}"));
             }

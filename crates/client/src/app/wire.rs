@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 pub const PROTOCOL_VERSION: &str = "1.0";
 
-/// Ostler refuses a line that is longer than this, including its end.
+/// The longest line that Ostler accepts, in bytes, including the newline.
 pub const MAX_LINE: usize = 256 << 10;
 
 /// No answer is this long. Without a limit, a broken peer could fill the memory.
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_as_long_as_it_may_be() {
+    fn a_line_may_have_the_maximum_length() {
         let lengths = |text: usize| encode(1, "m", &json!("x".repeat(text)), None).map(|l| l.len());
         let rest = lengths(0).expect("a line");
         assert_eq!(lengths(MAX_LINE - rest).expect("at the limit"), MAX_LINE);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_refusals_and_events_are_told_apart() {
+    fn answers_refusals_and_events_are_distinguished() {
         let answer = br#"{"type":"response","requestId":"1","success":true,"result":{"a":1}}"#;
         let result = json!({ "a": 1 });
         assert_eq!(decode(answer), Some(Message::Answer { request: "1".to_owned(), result }));

@@ -93,16 +93,16 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let room = ELSEWHERE_MOST.saturating_sub(self.elsewhere.len());
-        if room > 0 && problems.len() > room {
-            self.elsewhere.extend(problems.into_iter().take(room));
+        let remaining = ELSEWHERE_MOST.saturating_sub(self.elsewhere.len());
+        if remaining > 0 && problems.len() > remaining {
+            self.elsewhere.extend(problems.into_iter().take(remaining));
             self.elsewhere.push(Problem {
                 file: self.findings.file.to_owned(),
                 place: None,
                 message: "more problems in manifests are not shown".to_owned(),
                 hint: None,
             });
-        } else if room > 0 {
+        } else if remaining > 0 {
             self.elsewhere.extend(problems);
         }
         None

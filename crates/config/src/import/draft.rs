@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 #[derive(Clone, Debug)]
-pub enum Line {
+pub enum CommandText {
     Words(Vec<String>),
     Shell(String),
 }
@@ -14,7 +14,7 @@ pub enum Line {
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub name: String,
-    pub command: Line,
+    pub command: CommandText,
     pub cwd: Option<String>,
     pub env: Vec<(String, String)>,
     pub env_file: Option<String>,
@@ -27,7 +27,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    pub fn new(name: String, command: Line) -> Self {
+    pub fn new(name: String, command: CommandText) -> Self {
         Self {
             name,
             command,
@@ -90,8 +90,8 @@ pub fn write(from: &str, units: &[Draft]) -> String {
 fn write_unit(text: &mut String, unit: &Draft) -> std::fmt::Result {
     writeln!(text, "\n[units.{}]", key(&unit.name))?;
     match &unit.command {
-        Line::Words(words) => writeln!(text, "command = [{}]", list(words))?,
-        Line::Shell(line) => writeln!(text, "command = {}", quoted(line))?,
+        CommandText::Words(words) => writeln!(text, "command = [{}]", list(words))?,
+        CommandText::Shell(line) => writeln!(text, "command = {}", quoted(line))?,
     }
     if let Some(cwd) = &unit.cwd {
         writeln!(text, "cwd = {}", quoted(cwd))?;

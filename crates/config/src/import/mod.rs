@@ -24,7 +24,7 @@ pub struct Imported {
 }
 
 /// The result of a format's reader.
-struct Taken {
+struct ImportedUnits {
     from: &'static str,
     units: Vec<Draft>,
     notes: Vec<String>,
@@ -49,7 +49,7 @@ pub fn import(file: &Path, text: &str) -> Result<Imported, Problem> {
     if taken.units.is_empty() {
         return Err(source.problem("the file defines no program", ""));
     }
-    let Taken { from, mut units, mut notes } = taken;
+    let ImportedUnits { from, mut units, mut notes } = taken;
     draft::settle_names(&mut units, &mut notes);
     let toml = draft::write(from, &units);
     // Check the result now, so that `ostler up` reports nothing new.

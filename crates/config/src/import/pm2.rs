@@ -1,9 +1,9 @@
 //! pm2's ecosystem file as JSON: `{ "apps": [ … ] }`, a list of apps, or one app.
 
-use super::draft::{Draft, Line, duration, quoted};
+use super::draft::{CommandText, Draft, duration, quoted};
 use super::pm2_app::{App, Ecosystem};
 use super::shell_words::split;
-use super::{Source, Taken};
+use super::{ImportedUnits, Source};
 use crate::problem::Problem;
 use crate::shape_error::mistyped;
 
@@ -27,14 +27,14 @@ const INTERPRETERS: &[(&str, &str)] = &[
     (".pl", "perl"),
 ];
 
-pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
+pub(super) fn read(source: &Source<'_>) -> Result<ImportedUnits, Problem> {
     let Ecosystem { apps, mut notes } =
         serde_json::from_str(source.text).map_err(|error| broken(source, &error))?;
     let mut units = Vec::new();
     for app in apps {
         take(app, &mut units, &mut notes);
     }
-    Ok(Taken { from: "pm2", units, notes })
+    Ok(ImportedUnits { from: "pm2", units, notes })
 }
 
 fn broken(source: &Source<'_>, error: &serde_json::Error) -> Problem {
@@ -90,7 +90,7 @@ fn take(app: App, units: &mut Vec<Draft>, notes: &mut Vec<String>) {
     }
 }
 
-fn command(app: &App, name: &str, notes: &mut Vec<String>) -> Line {
+fn command(app: &App, name: &str, notes: &mut Vec<String>) -> CommandText {
     let by_end = INTERPRETERS.iter().find(|(end, _)| app.script.ends_with(end));
     let interpreter = match app.interpreter.as_deref() {
         Some("none" | "") => None,
@@ -106,7 +106,7 @@ fn command(app: &App, name: &str, notes: &mut Vec<String>) -> Line {
         words.extend(split(&app.script).unwrap_or_else(|| vec![app.script.clone()]));
     }
     words.extend(app.args.words(name, notes));
-    Line::Words(words)
+    CommandText::Words(words)
 }
 
 fn restart(app: &App, draft: &mut Draft, notes: &mut Vec<String>) {
@@ -125,7 +125,7 @@ fn restart(app: &App, draft: &mut Draft, notes: &mut Vec<String>) {
     }
     if let Some(count) = app.max_restarts {
         draft.restart.push(("limit", format!("{{ count = {count}, window = \"10m\" }}")));
-        notes.push(format!("{name}: max_restarts = {count} counts failures within 10 minutes, not quick ones in a row as in pm2"));
+        notes.push(format!("{name}: max_restarts = {count} counts failures within 10 minutes, not consecutive quick failures as in pm2"));
     }
     match &app.cron_restart {
         Some(cron) if !app.autorestart => draft.schedule = Some(cron.clone()),

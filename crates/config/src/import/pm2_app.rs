@@ -205,7 +205,7 @@ impl Reading {
 pub enum Arguments {
     #[default]
     None,
-    Line(String),
+    CommandText(String),
     List(Vec<String>),
 }
 
@@ -214,7 +214,7 @@ impl Arguments {
         match self {
             Arguments::None => Vec::new(),
             Arguments::List(words) => words.clone(),
-            Arguments::Line(line) => split(line).unwrap_or_else(|| {
+            Arguments::CommandText(line) => split(line).unwrap_or_else(|| {
                 notes.push(format!("{name}: a quote in its arguments is not closed: {line}"));
                 line.split_whitespace().map(str::to_owned).collect()
             }),
@@ -233,7 +233,7 @@ impl<'de> Deserialize<'de> for Arguments {
             }
 
             fn visit_str<E: Error>(self, line: &str) -> Result<Arguments, E> {
-                Ok(Arguments::Line(line.to_owned()))
+                Ok(Arguments::CommandText(line.to_owned()))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Arguments, A::Error> {

@@ -1,15 +1,15 @@
 //! Procfile: `name: command` lines, as foreman reads them.
 
-use super::draft::{Draft, Line};
+use super::draft::{CommandText, Draft};
 use super::shell_words::without_shell;
-use super::{Source, Taken};
+use super::{ImportedUnits, Source};
 use crate::problem::Problem;
 
 /// Foreman gives each process type its own port.
 const FIRST_PORT: usize = 5_000;
 const NEXT_PORT: usize = 100;
 
-pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
+pub(super) fn read(source: &Source<'_>) -> Result<ImportedUnits, Problem> {
     let mut units: Vec<Draft> = Vec::new();
     let mut notes = Vec::new();
     let has_env_file = source.file.with_file_name(".env").is_file();
@@ -43,8 +43,8 @@ pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
             ));
         }
         let words = without_shell(command);
-        let shell = || Line::Shell(command.to_owned());
-        let mut unit = Draft::new(name.to_owned(), words.map_or_else(shell, Line::Words));
+        let shell = || CommandText::Shell(command.to_owned());
+        let mut unit = Draft::new(name.to_owned(), words.map_or_else(shell, CommandText::Words));
         if command.contains("$PORT") || command.contains("${PORT") {
             let port = FIRST_PORT + units.len() * NEXT_PORT;
             unit.env.push(("PORT".to_owned(), port.to_string()));
@@ -65,7 +65,7 @@ pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
     if has_env_file {
         notes.push("the units use .env; keep ostler.toml in the same folder".to_owned());
     }
-    Ok(Taken { from: "a Procfile", units, notes })
+    Ok(ImportedUnits { from: "a Procfile", units, notes })
 }
 
 /// Splits a line into name and command.

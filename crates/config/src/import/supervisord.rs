@@ -1,10 +1,10 @@
 //! The programs of supervisord.conf.
 
-use super::draft::{Draft, Line, quoted};
+use super::draft::{CommandText, Draft, quoted};
 use super::shell_words::split;
 use super::supervisord_file::{Entry, Section, sections};
 use super::supervisord_value::{Names, expand, shell_word, truth, variables};
-use super::{Source, Taken};
+use super::{ImportedUnits, Source};
 use crate::problem::Problem;
 
 /// Keys that are imported, or whose behaviour is the same in Ostler.
@@ -31,7 +31,7 @@ const SIGNALS: &[&str] = &["TERM", "HUP", "INT", "QUIT", "KILL", "USR1", "USR2"]
 const STOP_WAIT_S: u64 = 10;
 const COPIES_MOST: u64 = 1_000;
 
-pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
+pub(super) fn read(source: &Source<'_>) -> Result<ImportedUnits, Problem> {
     let sections = sections(source)?;
     let mut notes = Vec::new();
     let mut units = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
             notes.push(format!("[{}] is not imported", section.name));
         }
     }
-    Ok(Taken { from: "supervisord", units, notes })
+    Ok(ImportedUnits { from: "supervisord", units, notes })
 }
 
 struct Program<'a> {
@@ -119,11 +119,13 @@ impl Program<'_> {
         let wrong = "this is not a command, or a quote in it is not closed";
         let words = words.ok_or_else(|| self.description(entry, wrong))?;
         let command = if expanded.asks_for.is_empty() {
-            Line::Words(words)
+            CommandText::Words(words)
         } else {
             let asked = expanded.asks_for.join(", ");
             notes.push(format!("{unit}: its command uses {asked} from the environment; the shell inserts it if the unit has it (env, env_file or inherit_env)"));
-            Line::Shell(words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
+            CommandText::Shell(
+                words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
+            )
         };
         let mut draft = Draft::new(unit, command);
         if let Some(entry) = self.section.get("directory") {

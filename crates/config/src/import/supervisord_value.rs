@@ -134,7 +134,7 @@ mod tests {
     const NAMES: Names<'_> = Names { here: "/etc/s", program: "web", number: 3, copies: 4 };
 
     #[test]
-    fn names_are_put_in() {
+    fn variables_of_supervisord_are_expanded() {
         let text = |value: &str| expand(value, &NAMES).map(|expanded| expanded.text);
         assert_eq!(
             text("%(here)s/%(program_name)s_%(process_num)02d 100%%"),

@@ -54,7 +54,7 @@ impl Reader<'_> {
         }
         let mut agents = Vec::new();
         let mut units = Vec::new();
-        for (name, mut watch) in self.everybody(table) {
+        for (name, mut watch) in self.watched_agents(table) {
             if watch.unit.backend != Some(BackendWord::Pty) && watch.unit.tmux.is_none() {
                 watch.unit.tmux.clone_from(&keys.tmux);
             }
@@ -103,7 +103,7 @@ impl Reader<'_> {
     }
 
     /// The named agents, and one agent per worker and rig.
-    fn everybody(&mut self, table: &PatrolTable) -> Vec<(Located<String>, WatchTable)> {
+    fn watched_agents(&mut self, table: &PatrolTable) -> Vec<(Located<String>, WatchTable)> {
         let mut all: Vec<(Located<String>, WatchTable)> =
             table.watch.iter().map(|(name, watch)| (name.clone(), watch.clone())).collect();
         let rigs: Vec<&Located<Text>> = table.keys.rigs.iter().flatten().collect();

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_spoken_to() {
+    fn checks_connect_only_to_this_machine() {
         assert_eq!(parse_listen(""), Ok(None));
         for text in ["127.0.0.1:7420", "[::1]:7420", "127.9.9.9:0"] {
             assert_eq!(parse_listen(text), Ok(text.parse().ok()), "{text}");

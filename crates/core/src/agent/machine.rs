@@ -336,6 +336,32 @@ mod tests {
     }
 
     #[test]
+    fn the_oldest_notification_stops_counting_after_its_time() {
+        let mut story = Story::new();
+        let first_ms = story.now.mono_ms + 100;
+        for number in 0..REPORTED_MOST {
+            assert!(story.sees(Waiting, &format!("{number}?")).is_some());
+        }
+        assert_eq!(story.sees(Waiting, "one too many?"), None);
+        story.now.mono_ms = first_ms + REPORTED_WITHIN_MS - 100;
+        assert_eq!(story.sees(Waiting, "again?"), Some(What::AgentWaiting));
+    }
+
+    /// T2: the same message, read again a day later, would end a day later.
+    #[test]
+    fn the_end_of_a_limit_is_the_one_that_was_read_first() {
+        let mut story = Story::new();
+        let mut read = |until_ms| {
+            let judged = AgentJudged { state: Limited, until_ms, ..AgentJudged::default() };
+            let event = AgentEvent::Judged { judged: Some(judged), changed_mono_ms: 1 };
+            story.step(event, None);
+            story.view().until_ms
+        };
+        assert_eq!(read(Some(100)), Some(100));
+        assert_eq!(read(Some(200)), Some(100));
+    }
+
+    #[test]
     fn what_is_no_agent_leaves_nothing() {
         let mut story = Story::new();
         let nothing = AgentEvent::Judged { judged: None, changed_mono_ms: 1 };

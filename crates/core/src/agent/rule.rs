@@ -124,6 +124,7 @@ mod tests {
             (Some((Working, 99)), Some((Waiting, 11)), Some((Working, AgentSource::Screen))),
             (Some((Waiting, 5)), Some((Working, 11)), Some((Working, AgentSource::Report))),
             (Some((Waiting, 5)), Some((Idle, 11)), Some((Waiting, AgentSource::Screen))),
+            (Some((Working, 5)), Some((Idle, 11)), Some((Idle, AgentSource::Report))),
             (Some((Limited, 5)), Some((Idle, 11)), Some((Limited, AgentSource::Screen))),
             (Some((Limited, 5)), Some((Limited, 11)), Some((Limited, AgentSource::Screen))),
             (None, None, None),
@@ -138,6 +139,12 @@ mod tests {
                 "{screen:?} {report:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_report_alone_says_when_a_limit_ends_and_that_it_is_a_report() {
+        let shown = view(None, Some(&reported(Limited, 9))).expect("known");
+        assert_eq!((shown.until_ms, shown.evidence.as_str()), (Some(7), "reported by the agent"));
     }
 
     #[test]

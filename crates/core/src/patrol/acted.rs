@@ -28,9 +28,9 @@ pub fn acted(
                 state.held = state.held.saturating_add(1);
             }
         }
-        (Step::Start | Step::Restart, _) => started(state, decision, outcome, seen, policy, now_ms),
         // The agent took the text, so it is alive: the ladder starts over, but its work is still pending.
-        (Step::Nudge | Step::Wake | Step::Interrupt, StepOutcome::Taken) => {
+        // Before a restart it gets one more text.
+        (Step::Nudge | Step::Wake | Step::Interrupt | Step::Restart, StepOutcome::Taken) => {
             state.typed_at_ms = Some(now_ms);
             state.moved_at_ms = Some(now_ms);
             state.rung = None;
@@ -40,6 +40,7 @@ pub fn acted(
                 state.nudged = state.nudged.saturating_add(1);
             }
         }
+        (Step::Start | Step::Restart, _) => started(state, decision, outcome, seen, policy, now_ms),
         // No text could be typed, so the agent has not climbed; the time of this state is measured.
         (Step::Nudge | Step::Wake, StepOutcome::Blocked(_)) => {
             state.blocked_since_ms.get_or_insert(now_ms);
@@ -85,7 +86,7 @@ fn started(
     policy: &PatrolPolicy,
     now_ms: u64,
 ) {
-    if !is_wish(state, seen, policy, now_ms) {
+    if !requests_restart(state, seen, policy, now_ms) {
         count(state, now_ms);
     }
     if *outcome == StepOutcome::Done {
@@ -115,7 +116,12 @@ fn started(
 }
 
 /// An exit that requests a restart is no failure, unless it came as soon as the agent was up.
-fn is_wish(state: &WatchState, seen: &Observation, policy: &PatrolPolicy, now_ms: u64) -> bool {
+fn requests_restart(
+    state: &WatchState,
+    seen: &Observation,
+    policy: &PatrolPolicy,
+    now_ms: u64,
+) -> bool {
     let lived_ms = state
         .started_at_ms
         .map_or(u64::MAX, |at| state.died_at_ms.unwrap_or(now_ms).saturating_sub(at));

@@ -152,7 +152,7 @@ fn alive(case: &AgentCase) -> Choice {
             case,
             TroubleKind::Stalled,
             format!(
-                "active, but no cycle completed for {} while work is pending",
+                "active, but its heartbeat's cycle counter did not advance for {} while work is pending",
                 span(case.policy.stalled_ms)
             ),
         );

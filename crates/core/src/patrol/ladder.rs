@@ -16,8 +16,8 @@
 //! is not known to interrupt the agent. An agent whose screen shows work in progress is not woken before it has shown
 //! nothing new for half an hour.
 //!
-//! The ladder ends at `wake` for sessions that Ostler did not create, for agents that cannot be observed, and if
-//! pending work is unknown.
+//! The ladder ends at `wake` for sessions that Ostler did not create, for agents that cannot be observed, for programs
+//! with neither a profile nor a heartbeat, and if pending work is unknown.
 
 use super::case::{AgentCase, Lateness};
 use super::decide::Choice;
@@ -149,6 +149,11 @@ pub(super) fn hung(case: &AgentCase) -> Choice {
             TroubleKind::Unseen,
             format!("{HUNG}; it cannot be observed, so the operator must act"),
         ),
+        Step::Interrupt | Step::Restart | Step::Escalate if !may_end(case) => {
+            let why =
+                "it has neither a profile nor a heartbeat, so it may be well: check its screen";
+            Choice::escalate(case, TroubleKind::Blocked, format!("silent, work pending; {why}"))
+        }
         Step::Interrupt => Choice::of(Step::Interrupt, format!("{HUNG}; a wake did not help")),
         Step::Restart => restart(case, format!("{HUNG}; {}", tried(case))),
         Step::Escalate => {
@@ -231,7 +236,12 @@ fn tried(case: &AgentCase) -> &'static str {
 }
 
 fn is_restartable(case: &AgentCase) -> bool {
-    case.seen.session == SessionSeen::Alive && case.sight().can_see()
+    case.seen.session == SessionSeen::Alive && case.sight().can_see() && may_end(case)
+}
+
+/// Whether more than its silence says that it hangs.
+pub(super) fn may_end(case: &AgentCase) -> bool {
+    case.sight().is_known() || case.sight().is_stuck()
 }
 
 /// The restart, unless a guard prevents it.

@@ -118,6 +118,13 @@ impl Sight<'_> {
         self.seen.output_age_ms.is_some() || self.seen.screen.is_some()
     }
 
+    /// Whether more than silence can show that it hangs: its profile judges its screen, or it writes a heartbeat. Any
+    /// other program may be at a long job, or may take its work in another way.
+    pub fn is_known(&self) -> bool {
+        let has_profile = self.seen.shows.as_ref().is_some_and(|shown| !shown.profile.is_empty());
+        has_profile || self.heartbeat_at_ms().is_some()
+    }
+
     pub fn started_at_ms(&self) -> Option<u64> {
         match self.seen.age_ms {
             Some(0) => Some(self.state.there_since_ms.unwrap_or(self.now_ms)),

@@ -6,7 +6,7 @@
 
 use super::asking;
 use super::case::AgentCase;
-use super::ladder::{may_restart, word};
+use super::ladder::{may_end, may_restart, word};
 use super::town::day;
 use ostler_model::{
     DecidedBy, Decision, PatrolState, SessionHealth, SessionSeen, Step, TriageAnswer, TriageSpec,
@@ -177,6 +177,9 @@ fn further(step: Step, due: u8, mechanical: &Decision, case: &AgentCase) -> Resu
     }
     if case.state.rung.is_none() {
         return Err("it has not been nudged yet".to_owned());
+    }
+    if !may_end(case) {
+        return Err("it has neither a profile nor a heartbeat, so it may be well".to_owned());
     }
     if case.sight().is_thinking() {
         return Err("its screen shows work in progress".to_owned());

@@ -20,6 +20,10 @@ pub fn slow(limit: RestartLimit) -> RestartLimit {
 
 /// Whether these ends, the last one included, reach the limit.
 pub fn is_reached(limit: RestartLimit, ends_ms: &[u64], now_ms: u64) -> bool {
-    let recent = ends_ms.iter().filter(|at| now_ms.saturating_sub(**at) < limit.window_ms);
-    limit.count > 0 && recent.count() >= limit.count as usize
+    limit.count > 0 && recent(limit, ends_ms, now_ms) >= limit.count as usize
+}
+
+/// How many of these ends are within the limit's window.
+pub fn recent(limit: RestartLimit, ends_ms: &[u64], now_ms: u64) -> usize {
+    ends_ms.iter().filter(|at| now_ms.saturating_sub(**at) < limit.window_ms).count()
 }

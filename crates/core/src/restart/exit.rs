@@ -96,7 +96,7 @@ impl Death {
     }
 
     /// Whether the program ended to request a restart.
-    pub fn is_wish(&self) -> bool {
+    pub fn requests_restart(&self) -> bool {
         self.cause == Cause::Itself && self.status == ExitStatus::Code(TEMPORARY)
     }
 
@@ -112,7 +112,7 @@ impl Death {
             Cause::Itself => status,
             Cause::Unhealthy => format!("{status}, unhealthy"),
             Cause::NotReady => format!("{status}, not ready in time"),
-            Cause::TimedOut => format!("{status}, timed out"),
+            Cause::TimedOut => "killed".to_owned(),
             Cause::OutOfMemory => format!("{status}, out of memory"),
             Cause::NotSpawned => "could not start".to_owned(),
         }

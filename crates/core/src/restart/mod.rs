@@ -4,6 +4,6 @@ mod backoff;
 mod exit;
 mod verdict;
 
-pub use backoff::{is_reached, slow, wait_ms};
+pub use backoff::{is_reached, recent, slow, wait_ms};
 pub use exit::{Cause, Death, ExitClass, ExitRule, rule};
-pub use verdict::{Verdict, WISHES_MOST, Wishes, after, after_with, clear};
+pub use verdict::{REQUESTS_MOST, RestartRequests, Verdict, after, after_with, clear};

@@ -10,14 +10,14 @@ const KEPT_MOST: usize = 512;
 /// A run that requests a restart after a longer time than this has done some work.
 const QUICK_MS: u64 = 1_000;
 /// The delay after the second quick restart request in a row, and the longest delay.
-const WISH_WAIT_MS: u64 = 1_000;
-const WISH_WAIT_MOST_MS: u64 = 60_000;
+const REQUEST_WAIT_MS: u64 = 1_000;
+const REQUEST_WAIT_MOST_MS: u64 = 60_000;
 /// This many quick restart requests in a row are a loop.
-pub const WISHES_MOST: u32 = 8;
+pub const REQUESTS_MOST: u32 = 8;
 
 /// Whether a unit that only requests restarts is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wishes {
+pub enum RestartRequests {
     Limited,
     /// For a part of Ostler itself.
     Unlimited,
@@ -42,14 +42,14 @@ pub fn after(
     ran_ms: u64,
     wall_ms: u64,
 ) -> Verdict {
-    after_with(tally, policy, Wishes::Limited, death, ran_ms, wall_ms)
+    after_with(tally, policy, RestartRequests::Limited, death, ran_ms, wall_ms)
 }
 
 /// The same, with an explicit limit for restart requests.
 pub fn after_with(
     tally: &mut Tally,
     policy: &RestartPolicy,
-    wishes: Wishes,
+    requests: RestartRequests,
     death: Death,
     ran_ms: u64,
     wall_ms: u64,
@@ -59,10 +59,10 @@ pub fn after_with(
         tally.steps = 0;
     }
     if ran_ms >= QUICK_MS {
-        tally.wishes = 0;
+        tally.restart_requests = 0;
     }
     if class == ExitClass::Temporary && policy.when != When::Never {
-        return wished(tally, wishes, ran_ms, wall_ms);
+        return restart_requested(tally, requests, ran_ms, wall_ms);
     }
     if !is_restarted(policy.when, class) {
         return Verdict::Over { class };
@@ -94,22 +94,27 @@ pub fn after_with(
 
 /// The program requested the restart (exit 75). The first one is immediate and free. A request within one second of
 /// the start waits like a failure, and a program that does nothing else is given up.
-fn wished(tally: &mut Tally, wishes: Wishes, ran_ms: u64, wall_ms: u64) -> Verdict {
+fn restart_requested(
+    tally: &mut Tally,
+    requests: RestartRequests,
+    ran_ms: u64,
+    wall_ms: u64,
+) -> Verdict {
     if ran_ms < QUICK_MS {
-        tally.wishes = tally.wishes.saturating_add(1);
+        tally.restart_requests = tally.restart_requests.saturating_add(1);
     }
-    if wishes == Wishes::Limited && tally.wishes >= WISHES_MOST {
+    if requests == RestartRequests::Limited && tally.restart_requests >= REQUESTS_MOST {
         let why = format!(
             "gave up after {} restart requests (exit 75) in a row, each within 1 s of the start",
-            tally.wishes
+            tally.restart_requests
         );
         tally.opened = Some(BreakerOpen { at_ms: wall_ms, why: why.clone() });
         return Verdict::Broken { why };
     }
     tally.restarts += 1;
-    let wait_ms = match tally.wishes {
+    let wait_ms = match tally.restart_requests {
         0 | 1 => 0,
-        more => WISH_WAIT_MS.saturating_mul(1 << (more - 2).min(16)).min(WISH_WAIT_MOST_MS),
+        more => REQUEST_WAIT_MS.saturating_mul(1 << (more - 2).min(16)).min(REQUEST_WAIT_MOST_MS),
     };
     Verdict::Restart { wait_ms }
 }
@@ -117,7 +122,7 @@ fn wished(tally: &mut Tally, wishes: Wishes, ran_ms: u64, wall_ms: u64) -> Verdi
 /// A person restarted the unit, or its configuration changed.
 pub fn clear(tally: &mut Tally) {
     tally.steps = 0;
-    tally.wishes = 0;
+    tally.restart_requests = 0;
     tally.failures_ms.clear();
     tally.opened = None;
 }

@@ -3,8 +3,9 @@
 //! ```text
 //!            SpawnAsked
 //!                │
-//!   Queued ──────┤ (an older run of its scope is still live)
-//!   InLine ──────┤ (its pool has no free slot)
+//!                ├──► WaitingForScope (an older run of its scope is still live) ──┐
+//!                ├──► WaitingForSlot (its pool has no free slot) ─────────────────┤
+//!                │ ◄──────────────────────────────────────────────────────────────┘
 //!                ▼
 //!            Starting ──SpawnFailed──────────────────────────────► exited
 //!                │ Spawned
@@ -35,12 +36,13 @@
 //! A cancel during the spawn. It is remembered and carried out as soon as there is an identity to signal, never before.
 
 use super::finish;
+use super::timeout::exceeded;
 use crate::action::{Effect, Step, Write};
 use crate::event::{ExitStatus, Identity, MemorySeen, Survey};
 use crate::time::Now;
 use ostler_model::{
     Actor, Counter, Detach, Entry, Extinct, Limits, RunId, RunRecord, RunState, SpawnErrorKind,
-    Termination, What,
+    Termination, TimeoutKind, What,
 };
 use serde_json::{Map, Value, json};
 
@@ -68,16 +70,17 @@ pub(crate) struct Run {
     /// When one of its processes was last found killed for memory.
     pub(crate) memory_kill_mono_ms: Option<u64>,
     /// Holds a slot in its pool, if it is a member of one: it is executed, or about to be.
-    pub(crate) has_place: bool,
+    pub(crate) has_slot: bool,
     /// The caller and the journal know that it waits for a slot.
     pub(crate) is_queue_reported: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Phase {
-    Queued,
+    /// An older run of its scope is being ended.
+    WaitingForScope,
     /// Waits for a slot in its pool.
-    InLine,
+    WaitingForSlot,
     Starting {
         cancel: Option<Termination>,
     },
@@ -197,7 +200,7 @@ impl Run {
             escape_reported: false,
             reported_kills: Vec::new(),
             memory_kill_mono_ms: None,
-            has_place: true,
+            has_slot: true,
             is_queue_reported: false,
         }
     }
@@ -205,7 +208,10 @@ impl Run {
     /// The run's next deadline.
     pub(crate) fn due(&self) -> Option<u64> {
         match &self.phase {
-            Phase::Queued | Phase::InLine | Phase::Starting { .. } | Phase::Exited => None,
+            Phase::WaitingForScope
+            | Phase::WaitingForSlot
+            | Phase::Starting { .. }
+            | Phase::Exited => None,
             Phase::Running { overall_due, silence_due } => {
                 [*overall_due, *silence_due].into_iter().flatten().min()
             }
@@ -222,8 +228,8 @@ impl Run {
     pub(crate) fn is_ending(&self) -> bool {
         match &self.phase {
             Phase::Ending(_) | Phase::Draining { .. } | Phase::Exited => true,
-            Phase::Queued
-            | Phase::InLine
+            Phase::WaitingForScope
+            | Phase::WaitingForSlot
             | Phase::Starting { .. }
             | Phase::Running { .. }
             | Phase::Settling(_) => false,
@@ -284,15 +290,15 @@ impl Run {
         }
         let phase = std::mem::replace(&mut self.phase, Phase::Exited);
         self.phase = match (phase, event) {
-            // Queued: an older run of the same scope is being ended.
-            (Phase::Queued, RunEvent::Unblocked) => {
-                self.has_place = true;
+            // WaitingForScope: an older run of the same scope is being ended.
+            (Phase::WaitingForScope, RunEvent::Unblocked) => {
+                self.has_slot = true;
                 out.effect(Effect::Spawn(self.id()));
                 Phase::Starting { cancel: None }
             }
-            // In line: no free slot in its pool yet.
-            (Phase::InLine, RunEvent::Unblocked) => {
-                self.has_place = true;
+            // WaitingForSlot: no free slot in its pool yet.
+            (Phase::WaitingForSlot, RunEvent::Unblocked) => {
+                self.has_slot = true;
                 if self.is_queue_reported {
                     out.write(self.save(RunState::Starting, now));
                     let waited_ms = now.wall_ms.saturating_sub(self.record.created_at_ms);
@@ -307,13 +313,16 @@ impl Run {
                 out.effect(Effect::Spawn(self.id()));
                 Phase::Starting { cancel: None }
             }
-            (Phase::Queued | Phase::InLine, RunEvent::Cancel { reason, by, why, said }) => {
+            (
+                Phase::WaitingForScope | Phase::WaitingForSlot,
+                RunEvent::Cancel { reason, by, why, said },
+            ) => {
                 let why = self.cancelled_for(why, said);
                 out.write(self.note(by, What::CancelAsked, why, json!({}), now));
                 finish::never_started(self, reason, now, out)
             }
             (
-                phase @ (Phase::Queued | Phase::InLine),
+                phase @ (Phase::WaitingForScope | Phase::WaitingForSlot),
                 RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
                 | RunEvent::Due { .. }
@@ -580,10 +589,10 @@ impl Run {
             (due, _, _) => due,
         };
         // If both have passed, the overall timeout has precedence.
-        let reason = if overall_due.is_some_and(|due| now.mono_ms >= due) {
-            Termination::OverallTimeout
+        let (reason, kind) = if overall_due.is_some_and(|due| now.mono_ms >= due) {
+            (Termination::OverallTimeout, TimeoutKind::Overall)
         } else if silence_due.is_some_and(|due| now.mono_ms >= due) {
-            Termination::NoOutputTimeout
+            (Termination::NoOutputTimeout, TimeoutKind::NoOutput)
         } else {
             return Phase::Running { overall_due, silence_due };
         };
@@ -591,14 +600,7 @@ impl Run {
         out.write(self.note(
             Actor::Supervisor,
             What::TimedOut,
-            match reason.timeout() {
-                Some(ostler_model::TimeoutKind::Overall) | None => {
-                    format!("ran longer than {} ms", self.limits.timeout_ms.unwrap_or(0))
-                }
-                Some(ostler_model::TimeoutKind::NoOutput) => {
-                    format!("no output for {} ms", self.limits.no_output_timeout_ms.unwrap_or(0))
-                }
-            },
+            exceeded(&self.record, kind),
             json!({
                 "ranMs": now.mono_ms.saturating_sub(started),
                 "silentMs": now.mono_ms.saturating_sub(last_output_mono_ms.unwrap_or(started)),

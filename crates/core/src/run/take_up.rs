@@ -3,7 +3,7 @@
 use super::finish;
 use super::machine::{DRAIN_IDLE_MS, Output, Phase, Root, Run, RunEvent};
 use crate::action::Step;
-use crate::event::{ExitStatus, Hearing, Observation, Survey};
+use crate::event::{ExitStatus, Observation, Streams, Survey};
 use crate::reconcile::Decision;
 use crate::time::Now;
 use ostler_model::{Actor, Detach, Limits, RunRecord, RunState, Termination, What};
@@ -24,7 +24,7 @@ impl Run {
         };
         let has_escaped = !record.escaped.is_empty();
         let mut run = Run::new(record, limits, detach, Phase::Starting { cancel: None });
-        run.reads_output = seen.hearing == Hearing::Kept;
+        run.reads_output = seen.streams == Streams::Kept;
         run.escape_reported = has_escaped;
         if let Some(identity) = &seen.identity {
             run.record.pid = Some(identity.fingerprint.pid);

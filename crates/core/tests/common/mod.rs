@@ -14,6 +14,7 @@ pub fn asked(run_id: RunId, unit: Option<&str>) -> NewRun {
         cancel_reason: None,
         run_id,
         session_id: "s".to_owned(),
+        purpose: ostler_model::Purpose::Program,
         backend_id: Backend::Pipe,
         unit: unit.map(str::to_owned),
         pid: None,

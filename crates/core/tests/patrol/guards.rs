@@ -51,6 +51,14 @@ fn a_handoff_is_no_failure() {
     assert!(steps.contains(&Step::Escalate), "a loop of handoffs is a loop");
 }
 
+/// The time after a restart is for agents that were restarted, not for dead ones that were started.
+#[test]
+fn a_start_is_no_restart() {
+    let mut watched = Watched::new();
+    assert_eq!(watched.tick(&dead()).step, Step::Start);
+    assert_eq!(watched.state.restarted_at_ms, None);
+}
+
 /// A loop that is too slow for the window is a loop too.
 #[test]
 fn a_slow_loop_is_a_loop() {

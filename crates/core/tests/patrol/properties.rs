@@ -201,6 +201,7 @@ fn check(case: &AgentCase, decision: &Decision) -> Result<(), String> {
         && recently(case.state.moved_at_ms.or(case.state.screen_since_ms), 30 * MINUTE);
     let is_busy = seen.busy_until_ms.is_some_and(|until| until > case.now_ms);
     let says_stuck = seen.declared.as_ref().is_some_and(|said| said.state == DeclaredState::Stuck);
+    let is_known = seen.shows.is_some() || matches!(seen.heartbeat, HeartbeatSeen::At { .. });
     let rules = [
         (description, "every decision has its reason and its evidence"),
         (is_free || step == Step::Nothing, "orders come first"),
@@ -240,6 +241,10 @@ fn check(case: &AgentCase, decision: &Decision) -> Result<(), String> {
         (
             !(lives && kills && seen.output_age_ms.is_none() && seen.screen.is_none()),
             "an agent that cannot be observed is never ended",
+        ),
+        (
+            !(seen.session == SessionSeen::Alive && kills) || is_known || says_stuck,
+            "an unknown program is not ended for its silence",
         ),
         (
             !(step == Step::Restart

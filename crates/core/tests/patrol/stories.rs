@@ -308,10 +308,35 @@ fn work_that_is_not_known_ends_nothing() {
 #[test]
 fn new_work_for_an_idle_agent_gives_it_time() {
     let mut watched = Watched::new();
-    let silent = Observation { heartbeat: HeartbeatSeen::None, ..seen() };
+    let shows = shown(AgentState::Idle);
+    let silent = Observation { heartbeat: HeartbeatSeen::None, shows, ..seen() };
     watched.steps(&silent, 5);
     let steps = watched.steps(&Observation { pending: mail(), ..silent }, 5);
     assert_eq!(steps[..4], [Step::Nudge, Step::Wake, Step::Interrupt, Step::Restart]);
+}
+
+/// P3: a program with neither a profile nor a heartbeat may be at a long job: its silence is reported to a person, and
+/// never ends it, however long it lasts and however often no text is taken.
+#[test]
+fn an_unknown_program_is_not_ended_for_its_silence() {
+    let mut watched = Watched::new();
+    let silent = Observation { heartbeat: HeartbeatSeen::None, can_interrupt: false, ..seen() };
+    watched.steps(&silent, 5);
+    let mut steps = Vec::new();
+    for _ in 0..200 {
+        let seen = Observation { pending: mail(), ..silent.clone() };
+        watched.look(&seen);
+        let decision = watched.decide(&seen);
+        let failed = StepOutcome::Failed("the program did not read the line".to_owned());
+        let outcome = if decision.step == Step::Escalate { StepOutcome::Done } else { failed };
+        watched.act_with(&seen, &decision, &outcome);
+        watched.now += TICK;
+        steps.push(decision.step);
+    }
+    steps.retain(|step| *step != Step::Nothing);
+    assert_eq!(steps, [Step::Nudge, Step::Wake, Step::Escalate]);
+    let told = watched.state.condition.as_ref().map(|trouble| trouble.what);
+    assert_eq!(told, Some(TroubleKind::Blocked));
 }
 
 /// P7: a session whose agent is dead is replaced at once, but not while the agent may still be starting, and not

@@ -2,16 +2,16 @@
 
 #![allow(dead_code, reason = "two tests share it, and neither needs all of it")]
 
+use crate::unit_spec::unit_spec;
 use ostler_core::unit::{Ask, Declared, Idle, UnitEvent};
 use ostler_core::{
     Effect, Event, ExitStatus, Identity, MachineMemory, NewRun, Now, Observation, Ownership,
     Signal, Survey, World, Write,
 };
-use ostler_core::{Gone, Hearing};
+use ostler_core::{Gone, Streams};
 use ostler_model::{
-    Actor, Backend, Detach, Extinct, Fingerprint, HookSpec, InstanceId, Limits, PoolSpec,
-    Resources, RestartPolicy, RunId, RunRecord, RunState, Settings, StopSpec, UnitRecord, UnitSpec,
-    UnitState, What, When,
+    Actor, Backend, Detach, Extinct, Fingerprint, InstanceId, Limits, PoolSpec, RestartPolicy,
+    RunId, RunRecord, RunState, Settings, UnitRecord, UnitSpec, UnitState, What, When,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -179,7 +179,7 @@ impl Town {
                 tree: Survey { inside: usize::from(lives), ..Survey::default() },
                 ownership: Ownership::Ours,
                 status: ExitStatus::Unknown,
-                hearing: Hearing::Lost,
+                streams: Streams::Lost,
             };
             self.step(Event::Observed { record: Box::new(record), seen });
         }
@@ -267,6 +267,7 @@ impl Town {
             client: None,
             run_id: RunId::new(self.now.wall_ms, random),
             session_id: "s".to_owned(),
+            purpose: ostler_model::Purpose::Program,
             backend_id: Backend::Pipe,
             pid: None,
             start_time: None,
@@ -319,33 +320,10 @@ fn identity(pid: i32) -> Identity {
 
 pub fn declared(name: &str) -> Declared {
     let spec = UnitSpec {
-        agent: None,
-        part: None,
-        name: name.to_owned(),
-        argv: vec!["sleep".to_owned()],
-        cwd: "/".to_owned(),
-        env: BTreeMap::new(),
-        inherited: [].into(),
-        umask: 0o22,
-        backend: Backend::Pipe,
         restart: RestartPolicy { when: When::OnFailure, limit: None, ..RestartPolicy::default() },
-        stop: StopSpec { signal: 15, grace_ms: 500 },
-        ready: None,
-        health: None,
-        liveness_backoff: None,
-        depends_on: Vec::new(),
-        schedule: None,
-        limits: Limits::default(),
-        resources: Resources::default(),
-        app: None,
-        container: None,
-        tmux: None,
         pool: Some("p".to_owned()),
-        idle: None,
-        resume: None,
-        heartbeat: None,
-        hooks: HookSpec::default(),
         file: Some(FILE.to_owned()),
+        ..unit_spec(name)
     };
     Declared { spec, run_digest: name.to_owned(), digest: name.to_owned() }
 }

@@ -3,3 +3,5 @@
 mod common;
 mod properties;
 mod stories;
+#[path = "../common/unit_spec.rs"]
+mod unit_spec;

@@ -6,6 +6,8 @@
 
 mod kernel;
 mod random;
+#[path = "../common/unit_spec.rs"]
+mod unit_spec;
 mod units;
 mod world;
 

@@ -1,13 +1,13 @@
 //! Requests for units.
 
 use crate::random::Random;
+use crate::unit_spec::unit_spec;
 use ostler_core::Event;
 use ostler_core::unit::{Ask, Declared, UnitEvent};
 use ostler_model::{
-    Actor, Backend, Check, HookSpec, IdleSpec, Limits, Part, PoolSpec, ReadySpec, Resources,
-    RestartLimit, RestartPolicy, StopSpec, Suspend, UnitSpec, When,
+    Actor, Check, IdleSpec, Limits, Part, PoolSpec, ReadySpec, RestartLimit, RestartPolicy,
+    Suspend, UnitSpec, When,
 };
-use std::collections::BTreeMap;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 /// A daemon part: declared with the units that need it, and never removed or stopped.
@@ -56,44 +56,26 @@ pub fn something(random: &mut Random) -> Event {
 
 fn declared(name: &str, version: u64) -> Declared {
     let spec = UnitSpec {
-        name: name.to_owned(),
         argv: vec![format!("v{version}")],
-        cwd: "/".to_owned(),
-        env: BTreeMap::new(),
-        inherited: [].into(),
-        umask: 0o22,
-        backend: Backend::Pipe,
         restart: RestartPolicy {
             // A part of Ostler has no limit and restarts after every end.
             when: if name == "c" || name == PART { When::Always } else { When::OnFailure },
             limit: (name == "a").then_some(RestartLimit { count: 3, window_ms: 10_000 }),
             ..RestartPolicy::default()
         },
-        stop: StopSpec { signal: 15, grace_ms: 500 },
         ready: (name != "c")
             .then(|| ReadySpec { check: Check::Tcp("x:1".to_owned()), timeout_ms: 1_000 }),
-        health: None,
-        liveness_backoff: None,
         depends_on: match name {
             "d" => vec!["b".to_owned(), PART.to_owned()],
             _ => Vec::new(),
         },
-        schedule: None,
         limits: Limits { grace_ms: 500, ..Limits::default() },
-        resources: Resources::default(),
-        app: None,
-        container: None,
-        tmux: None,
         // Two units share a pool with runs outside any unit.
         pool: matches!(name, "a" | "c").then(|| POOL.to_owned()),
         idle: matches!(name, "b" | "c")
             .then_some(IdleSpec { after_ms: 500, suspend: Suspend::Stop }),
-        resume: None,
-        heartbeat: None,
-        agent: None,
-        hooks: HookSpec::default(),
         part: (name == PART).then_some(Part::Daemon),
-        file: None,
+        ..unit_spec(name)
     };
     let digest = format!("{name}{version}");
     Declared { spec, run_digest: digest.clone(), digest }

@@ -1,15 +1,15 @@
-//! `agent RECORD [LINE]`: a program that looks like an agent. It has a box to type into, and does what a line says that is
-//! sent with Enter (or with which it was started):
+//! `agent RECORD [LINE]`: a program that looks like an agent. It has an input box, and carries out a line that is
+//! sent with Enter (or given at its start):
 //!
 //! - `ask TEXT`: it asks `Do you want to TEXT?`, with choices; each choice is kept as a line of JSON in RECORD
 //! - `name`: it asks `Do you want to name it?`, and takes a line of text for an answer
-//! - `work`: it works, and draws all the time, until the next key
-//! - `back TEXT`: the same, and at Escape the line is in its box again, as claude does before it has answered
-//! - `limit`: its provider has had enough of it
-//! - `still`: nothing on its screen tells what it does
-//! - anything else: it is idle, and has said it
+//! - `work`: it is working and redraws until the next key
+//! - `back TEXT`: the same; Escape puts the line back into the box, as claude does before it has answered
+//! - `limit`: its usage limit is reached
+//! - `still`: its screen does not show its state
+//! - anything else: it prints the line and is idle
 //!
-//! A paste is taken as one text. What is sent is written down as claude writes it, below `CLAUDE_CONFIG_DIR`, if that is set.
+//! A paste is taken as one text. It records each message as claude does, below `CLAUDE_CONFIG_DIR`, if that is set.
 
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use std::fs::OpenOptions;
@@ -63,7 +63,7 @@ enum Scene {
     Works,
     Limited,
     Still,
-    /// With choices, of which one is marked.
+    /// A list of choices with one marked.
     Asks(String, usize),
     Names,
 }
@@ -220,7 +220,7 @@ impl Agent {
     }
 }
 
-/// As claude names its session in a file about its process.
+/// Writes the file in which claude names its process's session.
 fn report_session() {
     let Some(folder) = std::env::var_os("CLAUDE_CONFIG_DIR") else { return };
     let folder = PathBuf::from(folder).join("sessions");

@@ -1,4 +1,4 @@
-//! `chatty COUNT MILLISECONDS [stderr]`: a line every so often, then it falls silent and stays.
+//! `chatty COUNT MILLISECONDS [stderr]`: writes COUNT lines at this interval, then stays silent.
 
 use std::io::Write;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `close_all FILE CODE`: says `ready`, closes every descriptor, goes on until FILE exists, exits CODE.
+//! `close_all FILE CODE`: prints `ready`, closes every descriptor, waits until FILE exists, exits with CODE.
 #![expect(unsafe_code, reason = "descriptors are closed behind std's back")]
 
 use std::io::Write;

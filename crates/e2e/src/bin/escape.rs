@@ -1,7 +1,7 @@
-//! Leaves a descendant behind, outside of its group, and exits 0.
+//! Starts a descendant outside of its process group, and exits with 0.
 //!
 //! `escape setsid|double-fork|setpgid FILE [stay]`: the descendant's pid goes into FILE once it has left;
-//! with `stay`, the first process does not exit but says `ready` and stays.
+//! with `stay`, the first process prints `ready` and does not exit.
 #![expect(unsafe_code, reason = "fork and setsid have no safe form")]
 
 fn main() {
@@ -37,7 +37,7 @@ fn main() {
             libc::waitpid(child, std::ptr::null_mut(), 0);
         }
     }
-    // The descendant must have left before we are gone, or it has not escaped but was ended.
+    // The descendant must have left before this process exits, or it is ended as a part of the run.
     while !std::path::Path::new(file).exists() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }

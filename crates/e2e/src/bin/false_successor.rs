@@ -1,5 +1,5 @@
-//! A program that takes over from the supervisor, brings the registry up to a version that nobody else knows, and fails.
-//! How far it comes is said by the file `step` beside the home.
+//! A program that takes over from the supervisor, migrates the registry to an unknown version, and fails.
+//! The file `step` beside the home says how far it gets.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ fn main() {
             std::process::abort();
         }
         "forgets" => {
-            // All that was known is gone, as after a migration with a mistake.
+            // All records are lost, as after a faulty migration.
             migrate(
                 "BEGIN IMMEDIATE; DELETE FROM units; DELETE FROM runs; PRAGMA user_version = 999; COMMIT;",
             );

@@ -1,5 +1,5 @@
 //! `flood BYTES CODE [stderr]`: writes that many bytes of every value and exits at once.
-#![expect(unsafe_code, reason = "out at once, as a program that crashes would")]
+#![expect(unsafe_code, reason = "it must exit at once, as a program that crashes")]
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `fork_bomb N`: every process forks as fast as it can until N were made, then all stay and ignore TERM.
+//! `fork_bomb N`: every process forks as fast as it can until there are N, then all stay and ignore TERM.
 #![expect(unsafe_code, reason = "fork and shared memory have no safe form")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};

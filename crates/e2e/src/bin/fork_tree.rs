@@ -1,4 +1,4 @@
-//! `fork_tree N`: children and grandchildren, N in all; `ready` once all of them are there; all stay.
+//! `fork_tree N`: starts N children and grandchildren in all, prints `ready` when all of them run; all stay.
 #![expect(unsafe_code, reason = "fork has no safe form")]
 
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ fn main() {
         // SAFETY: the process has one thread.
         unsafe {
             if libc::fork() == 0 {
-                // Every child has a child of its own, and each says that it is there.
+                // Every child has a child of its own, and each reports that it runs.
                 libc::fork();
                 let _ = writer.write_all(b".");
                 loop {

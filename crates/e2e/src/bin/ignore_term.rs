@@ -1,4 +1,4 @@
-//! Ignores TERM and HUP, says `ready`, and stays. With a number, that many children do the same.
+//! Ignores TERM and HUP, prints `ready`, and stays. With a number, that many children do the same.
 #![expect(unsafe_code, reason = "signals and fork have no safe form")]
 
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! `numbers FILE BATCH MILLISECONDS END`: numbered lines, so many at once and so often, until FILE is there.
-//! Then a last line with their count, and the end: an exit code, or `-N` for signal N.
+//! `numbers FILE BATCH MILLISECONDS END`: writes numbered lines, BATCH at once at this interval, until FILE exists.
+//! Then it writes a last line with their count, and ends: with an exit code, or `-N` for signal N.
 #![expect(unsafe_code, reason = "a signal to itself")]
 
 use std::fmt::Write as _;

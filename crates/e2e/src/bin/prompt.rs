@@ -1,16 +1,16 @@
-//! `prompt RECORD WORD…`: a program that is typed to. It draws what is typed behind `> `, and keeps each message that was
+//! `prompt RECORD WORD…`: a program with an input line. It draws the typed text after `> `, and appends each message that was
 //! sent with Enter as a line of JSON in RECORD. The words:
 //!
 //! - `paste`: it turns bracketed paste on, and shows a long paste as `[Pasted text #1 +20 lines]`
-//! - `deaf`: Enter does nothing; `deaf=FILE`: until that file is there
-//! - `box`: it draws a box without a prompt mark, and Ctrl-U takes away one line of several; Backspace joins it with the
+//! - `deaf`: Enter does nothing; `deaf=FILE`: until that file exists
+//! - `box`: it draws a box without a prompt mark, and Ctrl-U clears only the current line; Backspace joins it with the
 //!   one above, but not with `stubborn`
-//! - `blind`: nothing that is typed is shown
-//! - `menu`: it shows a menu, in which any letter is a choice and Enter takes the first
-//! - `busy=FILE`: it works until that file is there
-//! - `hang=FILE`: it reads nothing until that file is there
-//! - `list`: it shows a list above its line, filters it by what is typed, and Enter takes the last that is left
-//! - `masked`: it shows a star for each character, and Ctrl-U does nothing
+//! - `blind`: typed text is not shown
+//! - `menu`: it shows a menu, in which any letter is a choice and Enter chooses the first
+//! - `busy=FILE`: it is working until that file exists
+//! - `hang=FILE`: it reads nothing until that file exists
+//! - `list`: it shows a list above its line, filters it by the typed text, and Enter chooses the last entry that is left
+//! - `masked`: it prints a star for each character, and Ctrl-U does nothing
 //! - `suggests`: it shows the rest of a suggestion behind the cursor
 //! - `clock`: a clock ticks above
 //! - `hidden`: it has no cursor
@@ -98,14 +98,14 @@ struct Prompt {
     is_list: bool,
     is_masked: bool,
     suggests: bool,
-    /// It works until this is there.
+    /// It is working until this file exists.
     gate: Option<PathBuf>,
     line: Vec<u8>,
-    /// What comes is between the two marks.
+    /// The input is between the two paste markers.
     is_pasted: bool,
     pastes: usize,
     history: Vec<String>,
-    /// Of a mark that has not come in full.
+    /// The received part of an incomplete marker.
     unread: Vec<u8>,
     ticks: Option<u64>,
 }
@@ -224,7 +224,7 @@ impl Prompt {
         put(&picture);
     }
 
-    /// The entries of the list that have a word of what is typed.
+    /// The entries of the list that contain a typed word.
     fn left(&self) -> Vec<&'static str> {
         let text = String::from_utf8_lossy(&self.line);
         let has =

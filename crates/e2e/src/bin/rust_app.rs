@@ -1,5 +1,5 @@
-//! `rust_app`: an app on the Rust SDK that does what its test tells it, over a socket beside it. An order is a word and
-//! at most one more; `config = { mode = "…" }` of its unit makes it fail where it says.
+//! `rust_app`: an app on the Rust SDK that is controlled by its test over a socket in its folder. An order is a word and
+//! at most one argument; `config = { mode = "…" }` of its unit makes it fail at that step.
 
 use ostler_client::app::{App, Configuration, Context, Failure, Next, Status, Stop, run};
 use serde_json::{Value, json};
@@ -16,13 +16,13 @@ fn main() -> ExitCode {
     run(Obedient { orders, for_main: description, changes: Arc::default() })
 }
 
-/// The main thread is blocked for as long as the other end lives.
+/// The main thread is blocked until the other end is dropped.
 type Block = Receiver<()>;
 
 struct Obedient {
     orders: Sender<Block>,
     for_main: Receiver<Block>,
-    /// What `on_config` was told.
+    /// The configurations that `on_config` received.
     changes: Arc<Mutex<Vec<Value>>>,
 }
 
@@ -32,13 +32,13 @@ impl App for Obedient {
             return Err("no database".into());
         }
         let strings = UnixStream::connect("strings")?;
-        let hands = AttachCount {
+        let reader = OrderReader {
             context: context.clone(),
             for_main: self.orders.clone(),
             changes: Arc::clone(&self.changes),
             block: None,
         };
-        std::thread::spawn(move || hands.obey(strings));
+        std::thread::spawn(move || reader.obey(strings));
         Ok(())
     }
 
@@ -76,15 +76,15 @@ impl App for Obedient {
     }
 }
 
-/// On a thread of their own, so that they move while the main thread is blocked.
-struct AttachCount {
+/// Carries out the test's orders on a thread of its own, so that it works while the main thread is blocked.
+struct OrderReader {
     context: Context,
     for_main: Sender<Block>,
     changes: Arc<Mutex<Vec<Value>>>,
     block: Option<Sender<()>>,
 }
 
-impl AttachCount {
+impl OrderReader {
     fn obey(mut self, strings: UnixStream) {
         let mut writing = strings.try_clone().expect("a clone");
         for line in BufReader::new(strings).lines().map_while(Result::ok) {
@@ -106,7 +106,8 @@ impl AttachCount {
             "app.told" => return Ok(self.changes.lock().expect("no panic").clone().into()),
             "request" => return Ok(self.context.request(rest, json!({}))?),
             "refused" => {
-                let error = self.context.request(rest, json!({})).err().ok_or("it was done")?;
+                let error =
+                    self.context.request(rest, json!({})).err().ok_or("the request succeeded")?;
                 return Ok(error.code().into());
             }
             "exit" => std::process::exit(1),
@@ -116,11 +117,11 @@ impl AttachCount {
             "busy_until" => self.context.busy_until(SystemTime::now() + seconds()?)?,
             "block" => {
                 let (block, blocked) = channel();
-                self.for_main.send(blocked).map_err(|_| "nobody is there to be blocked")?;
+                self.for_main.send(blocked).map_err(|_| "the main thread has ended")?;
                 self.block = Some(block);
             }
             "unblock" => self.block = None,
-            other => return Err(format!("what is {other}?").into()),
+            other => return Err(format!("unknown order {other}").into()),
         }
         Ok(Value::Null)
     }

@@ -1,6 +1,6 @@
-//! `serve PORT`: answers HTTP in the way that files in its folder ask for: it waits for `go` before it listens if
-//! `late` is there; `hang` is no answer at all, `sick` is status 500.
-//! `serve say TEXT`: says TEXT at $NOTIFY_SOCKET once there is a file `go`, and stays.
+//! `serve PORT`: answers HTTP as the files in its folder say: it waits for `go` before it listens if
+//! `late` exists; with `hang` it does not answer, with `sick` it answers with status 500.
+//! `serve say TEXT`: sends TEXT to $NOTIFY_SOCKET once the file `go` exists, and stays.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! Says `ready`, then the size of its terminal whenever that changes or a line comes.
+//! Prints `ready`, then the size of its terminal whenever that changes or a line is entered.
 #![expect(unsafe_code, reason = "signals are blocked and taken one by one")]
 
 fn main() {

@@ -1,5 +1,5 @@
-//! `watched [ADDRESS]`: serves /health on $PORT in the way that the file `mode` in its folder says, and writes down in
-//! `asked` how many milliseconds after its start it was asked.
+//! `watched [ADDRESS]`: serves /health on $PORT as the file `mode` in its folder says, and appends to
+//! `asked` how many milliseconds after its start each request came.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

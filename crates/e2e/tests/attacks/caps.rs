@@ -1,4 +1,4 @@
-//! Callers who ask too much, or never read: others are answered, and memory stays small.
+//! Callers that request too much, or never read: others are answered, and memory stays small.
 
 use crate::both;
 use ostler_e2e::{Home, Process, Registry, Signal, eventually, is_root};
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// The most that the supervisor had in memory, in MiB.
+/// The supervisor's peak memory, in MiB.
 pub fn peak(process: &Process) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid)).expect("read");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line");
@@ -36,18 +36,18 @@ fn long_history(home: &Home) {
 
 fn connect(home: &Home, socket: &str) -> UnixStream {
     let path = home.file(socket);
-    let stream = eventually("it listens", || UnixStream::connect(&path).ok());
+    let stream = eventually("the control socket accepts", || UnixStream::connect(&path).ok());
     stream.set_write_timeout(Some(Duration::from_secs(2))).expect("a timeout");
     stream
 }
 
-/// Sends it so often, or until nobody takes it any more. Never reads.
+/// Sends the request so often, or until the socket accepts no more. Never reads.
 fn flood(mut stream: &UnixStream, request: &Value, times: usize) -> usize {
     let line = format!("{request}\n");
     (0..times).take_while(|_| stream.write_all(line.as_bytes()).is_ok()).count()
 }
 
-/// X6: what is asked on one connection and never read stays small, and nobody else waits for it.
+/// X6: answers that one connection requests and never reads stay small, and delay no other caller.
 #[test]
 fn large_answers_that_are_never_read_stay_small() {
     for home in both() {
@@ -67,16 +67,16 @@ fn large_answers_that_are_never_read_stay_small() {
     }
 }
 
-/// X6: small answers as well. Nothing is dropped: the connection is not read until there is room.
+/// X6: the same for small answers. Nothing is dropped: the connection is not read until there is space.
 #[test]
 fn small_answers_that_are_never_read_stay_small() {
     let home = Home::new();
     let supervisor = supervisor(&home);
     let hostile = connect(&home, "ostler.sock");
     let sent = flood(&hostile, &json!({ "id": 1, "method": "daemon.ping" }), 300_000);
-    assert!(sent < 300_000, "it was read to the end");
+    assert!(sent < 300_000, "all requests were read");
     assert!(peak(&supervisor) < MEMORY_MOST, "{} MiB", peak(&supervisor));
-    // It is answered everything that was taken, once it reads.
+    // Every accepted request is answered, once the caller reads.
     let mut answers = std::io::BufReader::new(&hostile);
     let mut line = String::new();
     for _ in 0..sent {
@@ -131,9 +131,9 @@ fn a_unit_comes_back_while_callers_hold_all_they_can_get() {
             (0..400).filter_map(|_| UnixStream::connect(home.file("ostler.sock")).ok()).collect();
         for _ in 0..2 {
             let pid = unit(&home)["pid"].as_i64().expect("a pid") as i32;
-            Process::find(pid).expect("it runs").signal(Signal::KILL);
+            Process::find(pid).expect("the unit runs").signal(Signal::KILL);
             let back = |unit: &Value| unit["state"] == "ready" && unit["pid"] != pid;
-            eventually("it runs again", || back(&unit(&home)).then_some(()));
+            eventually("the unit runs again", || back(&unit(&home)).then_some(()));
         }
         assert_eq!(home.supervisor(), Some(supervisor));
         drop(held);
@@ -158,9 +158,9 @@ fn first_free(process: &Process) -> u64 {
     (0..).find(|number| !taken.contains(number)).expect("a number")
 }
 
-/// D21: a shortage of our own is waited for. It never counts against the unit: the limit here is 3, and it fails oftener.
+/// D21: a start that fails for lack of the daemon's own resources is retried. It does not count for the unit: the limit is 3, and more starts fail.
 #[test]
-fn a_shortage_of_our_own_is_never_the_units_fault() {
+fn a_shortage_of_the_daemons_resources_does_not_count_for_the_unit() {
     for (number, home) in both().into_iter().enumerate() {
         declare(&home, WEB);
         let supervisor = home.supervisor().expect("a supervisor");
@@ -172,21 +172,21 @@ fn a_shortage_of_our_own_is_never_the_units_fault() {
             false => ("nofile", first_free(&supervisor)),
         };
         limit(&home, resource, &most.to_string());
-        Process::find(root).expect("it runs").signal(Signal::KILL);
+        Process::find(root).expect("the unit runs").signal(Signal::KILL);
         if is_of_processes {
-            let shown = eventually("it says what it waits for", || {
+            let shown = eventually("the unit says what it waits for", || {
                 let unit = unit(&home);
                 unit["why"].as_str()?.contains("retrying in").then_some(unit)
             });
             let why = shown["why"].as_str().expect("a text");
             assert!(why.contains("the process limit is reached"), "{shown}");
         }
-        // Four tries: 1, 2 and 4 s apart. The registry is looked at from outside: nobody gets in.
+        // Four tries: 1, 2 and 4 s apart. The registry is read directly: no caller can connect.
         let registry = Registry::open(&home);
         let tries = "SELECT count(*) FROM entries WHERE what = 'unit-again' AND evidence LIKE '%\"counted\":false%'";
-        eventually("it was tried again and again", || (registry.number(tries) >= 4).then_some(()));
+        eventually("the start was retried", || (registry.number(tries) >= 4).then_some(()));
         limit(&home, resource, if is_of_processes { "4096" } else { "512" });
-        let unit = eventually("it runs again", || {
+        let unit = eventually("the unit runs again", || {
             let unit = unit(&home);
             (unit["state"] == "ready").then_some(unit)
         });
@@ -196,9 +196,9 @@ fn a_shortage_of_our_own_is_never_the_units_fault() {
     }
 }
 
-/// X6: many callers of the app socket who ask for logs and never read them.
+/// X6: many callers of the app socket that request logs and never read them.
 #[test]
-fn the_app_socket_keeps_little_for_who_does_not_read() {
+fn the_app_socket_keeps_little_for_a_caller_that_does_not_read() {
     let home = Home::new();
     let folder = home.folder().join("app");
     std::fs::create_dir(&folder).expect("a folder");
@@ -229,7 +229,7 @@ fn the_app_socket_keeps_little_for_who_does_not_read() {
 
 /// X7: output without a newline while a line is waited for.
 #[test]
-fn waiting_for_a_line_costs_little_whatever_comes_instead() {
+fn waiting_for_a_line_needs_little_memory_for_any_output() {
     let home = Home::new();
     let script =
         "head -c 60000000 /dev/zero | tr '\\\\0' x; echo; echo now it listens; exec sleep 613";
@@ -242,9 +242,9 @@ fn waiting_for_a_line_costs_little_whatever_comes_instead() {
     assert!(peak(&supervisor) < MEMORY_MOST, "{} MiB", peak(&supervisor));
 }
 
-/// X6: all of it at once, from eight processes' worth of connections: everybody else is answered.
+/// X6: all of it at once, on the connections of eight processes: other callers are answered.
 #[test]
-fn others_are_answered_while_hostile_callers_do_all_of_it() {
+fn other_callers_are_answered_during_all_attacks_at_once() {
     let home = Home::new();
     let supervisor = supervisor(&home);
     long_history(&home);

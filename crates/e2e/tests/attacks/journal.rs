@@ -57,15 +57,15 @@ fn a_long_journal_is_read_in_slices() {
     assert!(grown <= 16, "the supervisor grew by {grown} MiB");
 }
 
-/// R27: the bounds are kept at the next start, the file shrinks, and it is the large story that gives way.
+/// R27: the limits are applied at the next start, the file shrinks, and entries of the largest unit are removed.
 #[test]
-fn a_journal_that_is_too_long_gives_way_where_it_is_largest() {
+fn a_journal_that_is_too_long_loses_entries_of_the_largest_unit() {
     for mut home in crate::both() {
         home.set("OSTLER_JOURNAL_ROWS", "2000");
         unit(&home, "quiet", &["sleep", "1000"]);
         home.stop();
         fill(&home, "storm", 60_000);
-        // The sum is kept by whoever writes; as an ordinary user's, the file must stay writable for it.
+        // The writer keeps the sums; the file must stay writable for the ordinary user.
         let size = || std::fs::metadata(home.registry_file()).expect("a file").len();
         let before = size();
         home.ostler(&["start"]).ok();
@@ -85,12 +85,12 @@ fn a_journal_that_is_too_long_gives_way_where_it_is_largest() {
     }
 }
 
-/// R27: a unit that crashes for hours removes neither the runs nor the story of another one.
+/// R27: a unit that crashes for hours removes neither the runs nor the entries of another one.
 #[test]
-fn a_crash_loop_pushes_out_nobody_elses_history() {
+fn a_crash_loop_removes_no_history_of_other_units() {
     let home = Home::with(&[("OSTLER_JOURNAL_ROWS", "1000"), ("OSTLER_HISTORY_COUNT", "10")]);
     unit(&home, "quiet", &["true"]);
-    eventually("it is done", || {
+    eventually("the crash loop is over", || {
         let done = home.ostler(&["why", "quiet", "--json"]).ok().json();
         (done["unit"]["state"] == "done").then_some(())
     });
@@ -105,7 +105,7 @@ fn a_crash_loop_pushes_out_nobody_elses_history() {
         let story = home.ostler(&["why", unit, "--json"]).ok().json();
         story["events"].as_array().expect("a list").clone()
     };
-    eventually("the loop has lost its beginning", || {
+    eventually("the oldest entries of the loop are removed", || {
         let story = entries("loop");
         (!story.iter().any(|event| event["what"] == "unit-declared")).then_some(())
     });
@@ -114,5 +114,5 @@ fn a_crash_loop_pushes_out_nobody_elses_history() {
     for what in ["unit-declared", "spawned", "exited", "unit-over"] {
         assert!(quiet.iter().any(|event| event["what"] == what), "{what}: {quiet:#?}");
     }
-    assert!(home.records().iter().any(|run| run["unit"] == "quiet"), "its run is still there");
+    assert!(home.records().iter().any(|run| run["unit"] == "quiet"), "its run is still recorded");
 }

@@ -1,4 +1,4 @@
-//! Output that was written is shown, whoever was killed; together it has a bound.
+//! Output is shown after any process was killed, and its total size is bounded.
 
 use crate::both;
 use ostler_e2e::{Home, eventually, is_installed, skipped};
@@ -97,7 +97,7 @@ fn output_of_all_runs_together_has_a_bound() {
     eventually("there is no more than may be", || {
         (on_disk(&home.file("runs")) <= 6_000_000).then_some(())
     });
-    let dropped = eventually("the journal tells", || {
+    let dropped = eventually("the journal has it", || {
         home.events(&oldest).into_iter().find(|event| event["what"] == "output-dropped")
     });
     assert_eq!(dropped["evidence"]["mostBytes"], 4_000_000, "{dropped}");

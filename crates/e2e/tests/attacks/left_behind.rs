@@ -1,4 +1,4 @@
-//! What one supervisor leaves to the next: nothing of it is lost, and nothing is told before it is known.
+//! What one supervisor leaves to the next: no run is lost, and lists are complete.
 
 use crate::both;
 use ostler_e2e::{Home, eventually};
@@ -13,7 +13,7 @@ fn a_run_that_the_registry_lost_is_not_leaked() {
     a_lost_run_is_ended_after(Home::kill_supervisor);
 }
 
-/// D19: the same where guardian and supervisor were killed together, so that nobody is left who knows the run.
+/// D19: the same where guardian and supervisor were killed together, so that no process is left that knows the run.
 #[test]
 fn a_run_that_the_registry_lost_is_not_leaked_by_a_new_daemon() {
     a_lost_run_is_ended_after(|home| {
@@ -32,19 +32,16 @@ fn a_lost_run_is_ended_after(kill: impl Fn(&Home)) {
         }
         kill(&home);
         root.wait_gone();
-        let description = eventually("it is told", || {
+        let output = eventually("the end is journaled", || {
             let events = home.ostler(&["events", "--json"]).text();
             events.lines().find(|line| line.contains("stray-killed")).map(str::to_owned)
         });
-        assert!(
-            description.contains(&root.pid.to_string()) && description.contains(&run),
-            "{description}"
-        );
+        assert!(output.contains(&root.pid.to_string()) && output.contains(&run), "{output}");
         home.stop();
     }
 }
 
-/// D20: a restart that a run asks for ends that run, and the daemon is there again.
+/// D20: a restart from inside a run ends that run, and the daemon runs again.
 #[test]
 fn a_restart_from_inside_a_run_is_carried_out() {
     for home in both() {
@@ -54,10 +51,10 @@ fn a_restart_from_inside_a_run_is_carried_out() {
         let ostler = home.command(&[]).get_program().to_owned();
         let script = format!("{} restart; exec sleep 6104", ostler.display());
         let run = home.start(&[], &["sh", "-c", &script]);
-        eventually("another supervisor is there", || {
+        eventually("another supervisor answers", || {
             home.supervisor().filter(|process| process.pid != before)
         });
-        let ended = eventually("it has ended", || {
+        let ended = eventually("the run has ended", || {
             let records = home.records();
             let record = records.into_iter().find(|record| record["runId"] == run.as_str());
             record.filter(|record| record["state"] == "exited")
@@ -72,7 +69,7 @@ fn a_restart_from_inside_a_run_is_carried_out() {
     }
 }
 
-/// R26: a list is never without a run that was there when it was asked for: neither while runs are taken up, nor while
+/// R26: a list always has every run that exists at the request: also while runs are adopted, and while
 /// they end.
 #[test]
 fn a_list_has_every_run_at_every_moment() {

@@ -1,11 +1,11 @@
-//! Which processes are ours is told by descent alone: what a process carries in its environment says nothing.
+//! Processes are recognised by descent alone: their environment is no evidence.
 
 use crate::both;
 use ostler_e2e::{Bystander, Home, Process, Signal, eventually, is_installed, is_root, skipped};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Homes without cgroups: of whoever runs the tests, and of an ordinary user.
+/// Homes without cgroups: of the user who runs the tests, and of an ordinary user.
 fn without_cgroups() -> [Home; 2] {
     [Home::with(&[("OSTLER_NO_CGROUP", "1")]), Home::of_ordinary_user()]
 }
@@ -28,18 +28,18 @@ fn place(home: &Home, name: &str) -> PathBuf {
     home.folder().join(name)
 }
 
-/// R23: a process that merely carries a run's id survives the end of that run, also where the run was taken up by
+/// R23: a process that merely carries a run's id survives the end of that run, also if the run was adopted by
 /// another supervisor.
 #[test]
-fn a_stranger_that_carries_a_runs_id_survives_the_run() {
+fn a_foreign_process_with_a_runs_id_survives_the_run() {
     for home in without_cgroups() {
         let run = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 6002"]);
         let mut stranger = stranger_with(&home, &format!("OSTLER_RUN_ID={run}"));
         home.kill_supervisor();
-        eventually("it is taken up", || (home.count(&run, "adopted") == 1).then_some(()));
+        eventually("the run is adopted", || (home.count(&run, "adopted") == 1).then_some(()));
         assert_eq!(home.cancel(&run)["termination"], "manual-cancel");
         stranger.assert_alive();
-        // The same after a crash of everything.
+        // The same after a crash of guardian and supervisor.
         let run = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 6002"]);
         let mut other = stranger_with(&home, &format!("OSTLER_RUN_ID={run}"));
         home.kill_daemon();
@@ -51,14 +51,14 @@ fn a_stranger_that_carries_a_runs_id_survives_the_run() {
     }
 }
 
-/// As the same user, and outside of everything of ours.
+/// A process of the same user, outside of all runs.
 fn stranger_with(home: &Home, variable: &str) -> Bystander {
     let user = home.user().unwrap_or_else(|| rustix::process::getuid().as_raw());
     let user = format!("--reuid={user}");
     Bystander::start("setpriv", &[&user, "env", variable, "sleep", "6003"])
 }
 
-/// R10, R23: an escape with a forged id is found, named and ended with its run, beside another live run that is not blamed.
+/// R10, R23: an escape with a forged id is found, named and ended with its run, beside another live run that is not affected.
 #[test]
 fn an_escape_with_a_forged_id_is_ended_with_its_run() {
     for home in without_cgroups() {
@@ -73,15 +73,15 @@ fn an_escape_with_a_forged_id_is_ended_with_its_run() {
             assert_eq!(result["extinct"], "yes", "{environment}: {result}");
             assert_eq!(result["escaped"][0]["pid"], escapee, "{environment}: {result}");
             assert!(Process::find(escapee).is_none(), "{environment}: it is dead");
-            assert_eq!(home.record(&other)["state"], "running", "the other goes on");
-            assert_eq!(home.count(&other, "escaped"), 0, "and is not blamed");
+            assert_eq!(home.record(&other)["state"], "running", "the other run goes on");
+            assert_eq!(home.count(&other, "escaped"), 0, "and has no escape");
         }
         assert_eq!(home.cancel(&other)["extinct"], "yes");
         home.stop();
     }
 }
 
-/// R10, R23: the same where the supervisor, and then everything of ours, was replaced between the escape and the end.
+/// R10, R23: the same if the supervisor, and then the whole daemon, was replaced between the escape and the end.
 #[test]
 fn an_escape_is_known_after_every_crash() {
     for home in without_cgroups() {
@@ -91,47 +91,47 @@ fn an_escape_is_known_after_every_crash() {
             let _ = std::fs::remove_file(&file);
             let script = format!("{}; echo ready; exec sleep 6006", leaving("A=1", &file));
             let run = home.start_ready(&["--grace", "500ms"], &["sh", "-c", &script]);
-            let escapee = Process::find(pid_in(&file)).expect("it lives");
+            let escapee = Process::find(pid_in(&file)).expect("the escape is running");
             crash(&home);
             assert_eq!(home.record(&run)["state"], "running");
             let result = home.cancel(&run);
             assert_eq!(result["extinct"], "yes", "{result}");
-            assert!(!escapee.is_alive(), "it went with its run");
-            assert_eq!(home.record(&other)["state"], "running", "the other goes on");
+            assert!(!escapee.is_alive(), "it ended with its run");
+            assert_eq!(home.record(&other)["state"], "running", "the other run goes on");
             home.cancel(&other);
         }
         home.stop();
     }
 }
 
-/// R24: a run that kills the process which holds it together loses nothing: what cannot be told apart any more is
+/// R24: a run that kills its reaper: a process that could belong to several runs is
 /// `unknown`, is named in the journal, and is ended when the daemon stops.
 #[test]
-fn what_nothing_ties_to_a_run_is_ended_at_the_stop() {
+fn a_process_of_an_unknown_run_is_ended_at_the_stop() {
     for home in without_cgroups() {
         let other = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 6007"]);
         let reaper = home.record(&other)["reaper"]["pid"].as_i64().expect("a reaper") as i32;
         ostler_e2e::signal(reaper, Signal::KILL);
-        eventually("it is told", || (home.count(&other, "reaper-lost") == 1).then_some(()));
+        eventually("it is journaled", || (home.count(&other, "reaper-lost") == 1).then_some(()));
         let file = place(&home, "pid");
         // It kills its own reaper, and leaves a process that could be of either run.
         let script =
             format!("kill -9 $PPID; sleep 0.2; {}; exit 3", leaving("OSTLER_RUN_ID=zzz", &file));
         let result = home.run(&[], &["sh", "-c", &script]);
-        let escapee = Process::find(pid_in(&file)).expect("nobody could say whose it is");
-        assert_eq!(result["exitCode"], 3, "how it ended is known all the same: {result}");
+        let escapee = Process::find(pid_in(&file)).expect("its run is unknown");
+        assert_eq!(result["exitCode"], 3, "its exit code is known: {result}");
         assert_eq!(result["extinct"], "unknown", "{result}");
         let run = result["runId"].as_str().expect("an id");
         assert!(home.event(run, "stray-found").to_string().contains(&escapee.pid.to_string()));
         assert_eq!(home.cancel(&other)["termination"], "manual-cancel");
-        assert_eq!(home.count(&other, "escaped"), 0, "the other is not blamed");
+        assert_eq!(home.count(&other, "escaped"), 0, "the other run has no escape");
         assert!(escapee.is_alive(), "nor is it ended with the other");
         home.stop();
-        assert!(!escapee.is_alive(), "it went with the daemon");
+        assert!(!escapee.is_alive(), "it ended with the daemon");
     }
 }
 
-/// R25: a unit whose process became another user's is not ended by us: that is said, with its pid, and no second copy is
+/// R25: a unit whose process became another user's cannot be ended: the error names its pid, and no second copy is
 /// started beside it.
 #[test]
 fn a_unit_that_changed_its_user_has_no_second_copy() {
@@ -150,8 +150,8 @@ fn a_unit_that_changed_its_user_has_no_second_copy() {
     );
     home.ostler(&["start", "--name", "web", "--no-wait", "--", "sh", "-c", &script]).ok();
     let pid = pid_in(&file);
-    let process = Process::find(pid).expect("it lives");
-    let uid = eventually("it is another's", || {
+    let process = Process::find(pid).expect("the process is running");
+    let uid = eventually("it belongs to the other user", || {
         use std::os::unix::fs::MetadataExt;
         let uid = std::fs::metadata(format!("/proc/{pid}")).ok()?.uid();
         (uid == 1).then_some(uid)
@@ -159,11 +159,8 @@ fn a_unit_that_changed_its_user_has_no_second_copy() {
     assert_eq!(uid, 1);
     let restarted = home.ostler(&["restart", "web"]);
     assert_ne!(restarted.code, 0, "{restarted:?}");
-    let description = restarted.text();
-    assert!(
-        description.contains("EPERM") && description.contains(&format!("pid {pid}")),
-        "{description}"
-    );
+    let output = restarted.text();
+    assert!(output.contains("EPERM") && output.contains(&format!("pid {pid}")), "{output}");
     assert!(process.is_alive());
     let started = home.ostler(&["start", "web"]);
     assert_ne!(started.code, 0, "{started:?}");
@@ -184,7 +181,7 @@ fn a_unit_that_changed_its_user_has_no_second_copy() {
     assert!(process.is_alive());
     assert_ne!(stopped.code, 0, "{stopped:?}");
     assert!(stopped.stderr.contains(&format!("pid {pid}")), "{stopped:?}");
-    // When it is gone, all is well again.
+    // After its end the unit can start again.
     process.signal(Signal::KILL);
     process.wait_gone();
     assert_eq!(home.run(&[], &["true"])["exitCode"], 0);
@@ -196,12 +193,12 @@ fn which(name: &str) -> PathBuf {
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))
         .find(|file| file.exists())
-        .expect("it is installed")
+        .expect("the program is installed")
 }
 
-/// R25: a run in the foreground says the same, and `ostler stop` fails while it lives.
+/// R25: a foreground run has the same error, and `ostler stop` fails while the process lives.
 #[test]
-fn a_stop_fails_while_something_lives() {
+fn a_stop_fails_while_a_process_lives() {
     if !is_root() || !is_installed("setpriv") {
         return skipped("a process can become another user's only with root's help (setpriv)");
     }
@@ -217,12 +214,12 @@ fn a_stop_fails_while_something_lives() {
     let is_alive = process.is_alive();
     process.signal(Signal::KILL);
     process.wait_gone();
-    assert!(is_alive, "nobody may end it");
+    assert!(is_alive, "it cannot be ended");
     assert_ne!(stopped.code, 0, "{stopped:?}");
-    let description = format!("{}{}", stopped.text(), stopped.stderr);
+    let output = format!("{}{}", stopped.text(), stopped.stderr);
     assert!(
-        description.contains("EPERM") && description.contains(&format!("pid {}", process.pid)),
-        "{description}"
+        output.contains("EPERM") && output.contains(&format!("pid {}", process.pid)),
+        "{output}"
     );
 }
 
@@ -265,7 +262,7 @@ fn a_run_with_a_lost_reaper_is_not_called_extinct_beside_a_stray() {
         // Both run before either leaves a process: it could be of either.
         std::fs::write(place(&home, "go"), "").expect("written");
         let strays = runs.each_ref().map(|(_, file)| pid_in(file));
-        let strays = strays.map(|pid| Process::find(pid).expect("it lives"));
+        let strays = strays.map(|pid| Process::find(pid).expect("the process is running"));
         for (run, _) in &runs {
             assert_eq!(home.cancel(run)["extinct"], "unknown");
         }
@@ -298,7 +295,7 @@ fn a_survivor_of_another_user_is_named_after_a_crash() {
         file.display()
     );
     let output = home.ostler(&["run", "--grace", "200ms", "--", "sh", "-c", &script]);
-    let survivor = Process::find(pid_in(&file)).expect("it lives");
+    let survivor = Process::find(pid_in(&file)).expect("the process is running");
     assert_eq!(output.code, 0, "the program's own code: {output:?}");
     assert!(output.stderr.contains("not all could be killed"), "{output:?}");
     assert!(output.stderr.contains("EPERM"), "{output:?}");
@@ -332,7 +329,7 @@ fn a_unit_is_not_started_beside_a_child_of_another_user() {
     std::fs::write(&unit, text).expect("written");
     let unit = unit.to_str().expect("a path");
     home.ostler(&["up", "-f", unit]).ok();
-    let survivor = Process::find(pid_in(&file)).expect("it lives");
+    let survivor = Process::find(pid_in(&file)).expect("the child is running");
     let named = |output: &ostler_e2e::Output| {
         assert_ne!(output.code, 0, "{output:?}");
         let all = format!("{}{}", output.text(), output.stderr);

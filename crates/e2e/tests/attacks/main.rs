@@ -1,11 +1,14 @@
-//! Every known way to take the daemon down, to fool it or to make it lie, tried against the real binary.
-//! Where it matters who asks, each is tried as root and as an ordinary user without cgroups (`both`).
+//! Every known attack on the daemon, against the real executable.
+//! Attacks that depend on the user are tried as root and as an ordinary user without cgroups (`both`).
 
 mod caps;
 mod files;
+mod inherited;
 mod journal;
 mod kept;
+mod leavers;
 mod left_behind;
+mod locked;
 mod look_alikes;
 mod reapers;
 mod sockets;
@@ -16,7 +19,7 @@ mod terminals;
 
 use ostler_e2e::Home;
 
-/// A home of whoever runs the tests, and one of an ordinary user without cgroups.
+/// A home of the user who runs the tests, and one of an ordinary user without cgroups.
 fn both() -> [Home; 2] {
     [Home::new(), Home::of_ordinary_user()]
 }

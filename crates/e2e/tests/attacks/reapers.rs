@@ -5,16 +5,18 @@ use ostler_e2e::{Home, Process};
 
 fn reaper_of(home: &Home, run: &str) -> Process {
     let root = home.root(run).pid;
-    let status = std::fs::read_to_string(format!("/proc/{root}/status")).expect("it lives");
+    let status =
+        std::fs::read_to_string(format!("/proc/{root}/status")).expect("the reaper is running");
     let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).expect("a parent");
-    let reaper = Process::find(parent.trim().parse().expect("a number")).expect("it lives");
+    let reaper =
+        Process::find(parent.trim().parse().expect("a number")).expect("the reaper is running");
     assert_eq!(reaper.arguments().get(1).map(String::as_str), Some("reaper"), "{reaper:?}");
     reaper
 }
 
-/// D22: a program that stops its parent as its first act does not stop the supervisor, and ends as it would have.
+/// D22: a program that stops its parent as its first act does not stop the supervisor, and exits normally.
 #[test]
-fn a_program_that_stops_its_reaper_at_birth_does_not_stop_the_supervisor() {
+fn a_program_that_stops_its_reaper_at_its_start_does_not_stop_the_supervisor() {
     for home in without_cgroups() {
         home.ostler(&["start"]).ok();
         let supervisor = home.supervisor_pid();
@@ -73,7 +75,7 @@ fn a_stopped_reaper_ends_with_its_run() {
     }
 }
 
-/// A program that cannot be executed leaves no reaper and no corpse, and its error is the program's own.
+/// A program that cannot be executed leaves no reaper and no zombie, and has the program's own error.
 #[test]
 fn a_program_that_cannot_be_executed_leaves_no_reaper() {
     for home in without_cgroups() {
@@ -89,10 +91,10 @@ fn a_program_that_cannot_be_executed_leaves_no_reaper() {
     }
 }
 
-/// D22, R4: a program that kills its reaper as its first act is known by its start time all the same, so the next
+/// D22, R4: a program that kills its reaper as its first act is known by its start time nevertheless, so the next
 /// supervisor takes it over and starts no second copy.
 #[test]
-fn a_program_that_kills_its_reaper_at_birth_has_no_second_copy() {
+fn a_program_that_kills_its_reaper_at_its_start_has_no_second_copy() {
     const UNITS: usize = 12;
     for home in without_cgroups() {
         let file = home.folder().join("ostler.toml");

@@ -1,4 +1,4 @@
-//! Sockets that vanish or are replaced: the daemon listens again, and takes away only its own.
+//! Sockets that are removed or replaced: the daemon listens again, and removes only its own.
 
 use crate::both;
 use crate::strangers::{install, set_mode};
@@ -23,7 +23,7 @@ impl Default {
         for folder in [&runtime, &state] {
             set_mode(folder, 0o700);
             let owner = home.folder().metadata().expect("a folder").uid();
-            chown(folder, Some(owner), None).expect("given away");
+            chown(folder, Some(owner), None).expect("the owner is changed");
         }
         Self { home, runtime }
     }
@@ -42,7 +42,7 @@ fn is_socket(path: &Path) -> bool {
 }
 
 fn remove_whole(folder: &Path) {
-    // Whoever writes there meanwhile makes it not empty.
+    // A process that writes there meanwhile makes it not empty.
     eventually("the folder is removed", || {
         let _ = std::fs::remove_dir_all(folder);
         (!folder.exists()).then_some(())
@@ -51,7 +51,7 @@ fn remove_whole(folder: &Path) {
 
 /// D14: logind removes the runtime folder at the last logout: callers reach the same daemon again, and runs go on.
 #[test]
-fn a_runtime_folder_that_is_removed_comes_back_with_its_sockets() {
+fn a_removed_runtime_folder_is_created_again_with_its_sockets() {
     for home in both() {
         let layout = Default::of(home, "run");
         let run = layout.call(&["run", "-d", "--", "sleep", "1000"]).ok().text();
@@ -65,14 +65,16 @@ fn a_runtime_folder_that_is_removed_comes_back_with_its_sockets() {
         layout.call(&["run", "--", "true"]).ok();
         let status = layout.call(&["status", "--json"]).ok().json();
         assert_eq!(status["answering"], true, "{status}");
-        assert_eq!(layout.home.supervisor(), Some(daemon), "nobody was replaced");
-        eventually("apps are heard again", || is_socket(&folder.join("kernel.sock")).then_some(()));
+        assert_eq!(layout.home.supervisor(), Some(daemon), "the daemon was not replaced");
+        eventually("apps can connect again", || {
+            is_socket(&folder.join("kernel.sock")).then_some(())
+        });
         layout.home.stop();
-        assert!(!is_socket(&folder.join("ostler.sock")), "it is taken away at the end");
+        assert!(!is_socket(&folder.join("ostler.sock")), "the folder is removed at the end");
     }
 }
 
-/// D14: where the runtime folder cannot be made again, the daemon is reached in its home.
+/// D14: if the runtime folder cannot be created again, the daemon is reached in its home.
 #[test]
 fn a_runtime_folder_that_only_root_makes_is_not_needed() {
     if !is_root() {
@@ -94,9 +96,9 @@ fn a_runtime_folder_that_only_root_makes_is_not_needed() {
     layout.home.stop();
 }
 
-/// D14: whoever puts a socket in the place of ours is not the daemon for longer than 3 s, and nothing else is removed.
+/// D14: a foreign socket in the place of the daemon's is replaced within 3 s, and nothing else is removed.
 #[test]
-fn a_socket_that_was_replaced_is_taken_back() {
+fn a_replaced_socket_is_created_again() {
     for home in both() {
         home.start(&[], &["sleep", "1000"]);
         let socket = home.file("ostler.sock");
@@ -104,7 +106,7 @@ fn a_socket_that_was_replaced_is_taken_back() {
         std::fs::remove_file(&socket).expect("removed");
         let other = UnixListener::bind(&socket).expect("another's");
         let others = socket.metadata().expect("a socket").ino();
-        eventually("it is ours again", || {
+        eventually("the socket is the daemon's again", || {
             let now = socket.metadata().ok()?.ino();
             (now != others && now != before).then_some(())
         });
@@ -115,25 +117,24 @@ fn a_socket_that_was_replaced_is_taken_back() {
     }
 }
 
-/// D14: what is no socket is not removed to make room for one.
+/// D14: a file that is no socket is not removed.
 #[test]
-fn a_file_in_the_place_of_a_socket_is_left_there() {
+fn a_file_in_the_place_of_a_socket_is_not_removed() {
     for home in both() {
         home.start(&[], &["sleep", "1000"]);
         let socket = home.file("kernel.sock");
         std::fs::remove_file(&socket).expect("removed");
         std::fs::write(&socket, "mine").expect("written");
-        let description =
-            || home.ostler(&["events", "--json"]).ok().text().contains("is not a socket");
-        eventually("it is told", || description().then_some(()));
+        let output = || home.ostler(&["events", "--json"]).ok().text().contains("is not a socket");
+        eventually("it is journaled", || output().then_some(()));
         assert_eq!(std::fs::read_to_string(&socket).expect("read"), "mine");
         std::fs::remove_file(&socket).expect("removed");
-        eventually("apps are heard again", || is_socket(&socket).then_some(()));
+        eventually("apps can connect again", || is_socket(&socket).then_some(()));
         home.stop();
     }
 }
 
-/// D14: a home that was removed ends its daemon, with what it looked after, and never the sockets of the next.
+/// D14: when a home is removed its daemon ends with all runs, and never removes the sockets of the next daemon.
 #[test]
 fn a_home_that_is_removed_and_made_again_belongs_to_its_new_daemon() {
     for home in both() {
@@ -157,9 +158,9 @@ fn a_home_that_is_removed_and_made_again_belongs_to_its_new_daemon() {
     }
 }
 
-/// D14: the home is removed and the supervisor dies before it has seen it: the guardian ends what it left.
+/// D14: the home is removed and the supervisor dies before it notices: the guardian ends the runs.
 #[test]
-fn a_home_that_is_removed_while_its_supervisor_is_dead_leaves_nothing() {
+fn runs_of_a_removed_home_end_while_its_supervisor_is_dead() {
     for home in both() {
         let run = home.start(&[], &["sleep", "1000"]);
         let (root, guardian) = (home.root(&run), home.guardian().expect("a guardian"));
@@ -171,14 +172,16 @@ fn a_home_that_is_removed_while_its_supervisor_is_dead_leaves_nothing() {
     }
 }
 
-/// D14: the guardian's own socket comes back, so that the next supervisor finds it.
+/// D14: the guardian's own socket is created again, so that the next supervisor finds it.
 #[test]
-fn the_guardians_socket_comes_back() {
+fn the_guardians_socket_is_created_again() {
     for home in both() {
         let run = home.start(&[], &["sleep", "1000"]);
         let (root, guardian) = (home.root(&run), home.guardian().expect("a guardian"));
         std::fs::remove_file(home.file("guardian.sock")).expect("removed");
-        eventually("it is back", || is_socket(&home.file("guardian.sock")).then_some(()));
+        eventually("the socket exists again", || {
+            is_socket(&home.file("guardian.sock")).then_some(())
+        });
         home.kill_supervisor();
         home.ostler(&["run", "--", "true"]).ok();
         let status = home.ostler(&["status", "--json"]).ok().json();
@@ -188,9 +191,9 @@ fn the_guardians_socket_comes_back() {
     }
 }
 
-/// D14: a unit that says that it is ready finds its socket again.
+/// D14: a unit that reports readiness finds its socket again.
 #[test]
-fn a_notify_socket_comes_back() {
+fn a_notify_socket_is_created_again() {
     for home in both() {
         let serve = install(&home, helper!("serve"));
         let text = format!(
@@ -198,9 +201,9 @@ fn a_notify_socket_comes_back() {
         );
         let up = up(&home, &text);
         let socket = home.file("notify/web.sock");
-        eventually("it listens", || is_socket(&socket).then_some(()));
+        eventually("the unit runs", || is_socket(&socket).then_some(()));
         remove_whole(&home.file("notify"));
-        eventually("it listens again", || is_socket(&socket).then_some(()));
+        eventually("the socket exists again", || is_socket(&socket).then_some(()));
         std::fs::write(home.folder().join("go"), "").expect("written");
         let said = up.finish().ok().text();
         assert!(said.contains("web: ready"), "{said}");
@@ -213,7 +216,7 @@ pub fn up(home: &Home, text: &str) -> Background {
     let file = home.folder().join("ostler.toml");
     std::fs::write(&file, text).expect("written");
     if is_root() && home.folder().metadata().is_ok_and(|found| found.uid() == STRANGER) {
-        chown(&file, Some(STRANGER), Some(STRANGER)).expect("given away");
+        chown(&file, Some(STRANGER), Some(STRANGER)).expect("the owner is changed");
     }
     let mut command = home.command(&["up"]);
     command.current_dir(home.folder());

@@ -1,10 +1,10 @@
-//! Units that end again and again: never a storm of starts.
+//! Units that end repeatedly are not started too often.
 
 use ostler_e2e::{Home, eventually};
 use serde_json::Value;
 use std::os::unix::fs::chown;
 
-/// Writes the file beside the home, owned by whoever the home is of.
+/// Writes the file beside the home, owned by the home's user.
 fn declare(home: &Home, units: &str) -> String {
     let path = home.folder().join("ostler.toml");
     std::fs::write(&path, units).expect("written");
@@ -17,7 +17,7 @@ fn declare(home: &Home, units: &str) -> String {
 
 fn view(home: &Home, unit: &str) -> Value {
     let listed = home.ostler(&["ls", "--all", "--json"]).ok().json();
-    let found = listed.as_array().and_then(|all| all.iter().find(|view| view["name"] == unit));
+    let found = listed.as_array().and_then(|all| all.iter().find(|view| view["unit"] == unit));
     found.cloned().unwrap_or_else(|| panic!("no {unit} in {listed}"))
 }
 
@@ -26,10 +26,10 @@ fn lines(home: &Home, name: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// W1: a unit that only ever says "start me again" is started twice at once, then it waits as after a failure; `up`
-/// returns, the wait is shown with its end, and the story of another unit stays.
+/// W1: a unit that always exits with 75 is started twice at once, then it waits as after a failure; `up`
+/// returns, the delay is shown with its end, and the journal of another unit is kept.
 #[test]
-fn exit_75_is_no_storm() {
+fn exit_75_is_slowed_down() {
     for home in crate::both() {
         let file = declare(
             &home,
@@ -37,15 +37,15 @@ fn exit_75_is_no_storm() {
              [units.storm]\ncommand = [\"sh\", \"-c\", \"echo x >> ran; exit 75\"]\n",
         );
         let up = home.ostler(&["up", "-f", &file, "--json"]);
-        assert!(up.code == 0 || up.code == 1, "it returns: {up:?}");
-        let waits = eventually("it waits", || {
+        assert!(up.code == 0 || up.code == 1, "`up` returns: {up:?}");
+        let waits = eventually("the unit waits", || {
             Some(view(&home, "storm")).filter(|view| view["state"] == "backoff")
         });
-        let next = waits["nextAtMs"].as_u64().expect("it is known when it is started again");
-        assert!(next > waits["sinceMs"].as_u64().expect("a time"), "{waits}");
+        let next = waits["nextAtMs"].as_u64().expect("the time of the next start is known");
+        assert!(next > waits["sinceAtMs"].as_u64().expect("a time"), "{waits}");
         assert!(waits["why"].as_str().is_some_and(|why| why.contains("exit 75")), "{waits}");
-        // The second wait is of 2 s: by then there were three starts.
-        eventually("the wait doubles", || {
+        // The second delay is 2 s: by then there were three starts.
+        eventually("the delay doubles", || {
             let story = home.ostler(&["why", "storm", "--json"]).ok().json();
             let waited: Vec<u64> = story["events"]
                 .as_array()?
@@ -77,16 +77,32 @@ fn a_policy_without_any_wait_is_held_to_ten_starts_a_second() {
         home.ostler(&["stop", "storm"]).ok();
         let began: Vec<u64> = began.iter().map(|line| line.parse().expect("a time")).collect();
         for window in began.windows(11) {
-            // What is told is when the program looked at the clock, not when it was started.
+            // The times are those at which the program read the clock, not those of its starts.
             let took_ms = (window[10] - window[0]) / 1_000_000;
             assert!(took_ms > 700, "eleven starts in {took_ms} ms");
         }
     }
 }
 
-/// W9: an end that is none of its fault is no crash, also where `when = "always"` starts it again.
+/// W19: a restart that is asked for when the unit was started ten times within a second says so, and not that the unit
+/// failed; the unit is started in its turn.
 #[test]
-fn on_crash_is_told_of_crashes_only() {
+fn a_restart_too_many_waits_its_turn() {
+    for home in crate::both() {
+        home.ostler(&["start", "--name", "web", "--", "sleep", "6401"]).ok();
+        for _ in 0..14 {
+            let restarted = home.ostler(&["restart", "web"]);
+            let has_reason = restarted.text().contains("too many starts within 1 s");
+            assert!(restarted.code == 0 || has_reason, "{restarted:?}");
+        }
+        eventually("it runs", || (view(&home, "web")["state"] == "ready").then_some(()));
+        home.stop();
+    }
+}
+
+/// W9: an exit without a failure is no crash, also if `when = "always"` restarts the unit.
+#[test]
+fn on_crash_runs_for_crashes_only() {
     let home = Home::new();
     let hook = home.folder().join("told");
     let hook = hook.to_str().expect("text");
@@ -100,10 +116,10 @@ fn on_crash_is_told_of_crashes_only() {
         ),
     );
     home.ostler(&["up", "-f", &file, "--no-wait"]).ok();
-    let description = eventually("the crash is told", || {
-        let description = std::fs::read_to_string(hook).unwrap_or_default();
-        description.contains("exit 1").then_some(description)
+    let output = eventually("the crash hook ran", || {
+        let output = std::fs::read_to_string(hook).unwrap_or_default();
+        output.contains("exit 1").then_some(output)
     });
-    assert!(lines(&home, "ran").len() >= 5, "it ended with 0 again and again");
-    assert!(!description.contains("exit 0"), "{description}");
+    assert!(lines(&home, "ran").len() >= 5, "the unit exited with 0 repeatedly");
+    assert!(!output.contains("exit 0"), "{output}");
 }

@@ -1,4 +1,4 @@
-//! What another user may try: refused before anything is sent to him.
+//! Attacks by another user: refused before anything is sent to that user.
 
 use crate::both;
 use crate::sockets::up;
@@ -30,7 +30,7 @@ pub fn install(home: &Home, program: &str) -> String {
     place.display().to_string()
 }
 
-/// The ground the other tests stand on: the one home is root's where the tests are, the other is not.
+/// The precondition of the other tests: one home is root's if the tests run as root, the other is not.
 #[test]
 fn an_ordinary_user_has_a_home_of_its_own() {
     for home in both() {
@@ -66,7 +66,7 @@ fn nothing_is_sent_to_a_socket_of_another_user() {
     let trap = UnixListener::bind(&socket).expect("a trap");
     set_mode(&socket, 0o777);
     set_mode(home.path(), 0o700);
-    chown(home.path(), Some(STRANGER), Some(STRANGER)).expect("given away");
+    chown(home.path(), Some(STRANGER), Some(STRANGER)).expect("the owner is changed");
     let received = std::thread::spawn(move || {
         let mut all = Vec::new();
         for _ in 0..4 {
@@ -81,13 +81,13 @@ fn nothing_is_sent_to_a_socket_of_another_user() {
         let output = home.ostler(arguments);
         assert_ne!(output.code, 0, "{output:?}");
         assert!(output.stderr.contains("belongs to uid 0"), "{output:?}");
-        assert!(output.stderr.contains("ostler.sock"), "it names the socket: {output:?}");
+        assert!(output.stderr.contains("ostler.sock"), "the error names the socket: {output:?}");
     }
     assert!(received.join().expect("heard").is_empty(), "not one byte");
-    assert!(home.processes().is_empty(), "nobody was started");
+    assert!(home.processes().is_empty(), "no daemon was started");
 }
 
-/// D15: a home that others can write to is refused by client and daemon, with the mode that is right; a sticky one is not.
+/// D15: a home that others can write to is refused by client and daemon, with the right mode; a sticky one is accepted.
 #[test]
 fn a_home_that_others_can_write_is_refused() {
     for home in both() {
@@ -108,7 +108,7 @@ fn a_home_that_others_can_write_is_refused() {
                     assert!(description.contains("chmod 700"), "{output:?}");
                 }
             }
-            // By the daemon as well, whoever starts it.
+            // By the daemon as well.
             let output = home.ostler(&["supervisor"]);
             assert_ne!(output.code, 0, "{output:?}");
             assert!(output.stderr.contains("chmod 700"), "{output:?}");
@@ -121,7 +121,7 @@ fn a_home_that_others_can_write_is_refused() {
     }
 }
 
-/// D15: the folder of the socket is looked at as the home is.
+/// D15: the folder of the socket is checked like the home.
 #[test]
 fn a_runtime_folder_that_others_can_write_is_refused() {
     for home in both() {
@@ -147,7 +147,7 @@ fn a_runtime_folder_that_others_can_write_is_refused() {
     }
 }
 
-/// D15: root is told how to talk to a user's daemon, and does not do so by accident.
+/// D15: root's commands do not talk to a user's daemon by accident; the error says how to.
 #[test]
 fn root_does_not_talk_to_a_users_daemon() {
     if !is_root() {
@@ -159,14 +159,14 @@ fn root_does_not_talk_to_a_users_daemon() {
         let output = call_as(&home, 0, arguments);
         assert_ne!(output.code, 0, "{output:?}");
         assert!(output.stderr.contains("you are root"), "{output:?}");
-        assert!(output.stderr.contains("sudo -u '#65534'"), "it says how: {output:?}");
+        assert!(output.stderr.contains("sudo -u '#65534'"), "the error has the remedy: {output:?}");
     }
     let status = call_as(&home, 0, &["status", "--json"]).ok().json();
     assert_eq!((&status["running"], &status["answering"]), (&Value::Bool(true), &Value::Null));
     home.stop();
 }
 
-/// D16: whether a daemon runs in a home that one may not enter is not known, and not "stopped".
+/// D16: for a home that cannot be entered the state is unknown, and not "stopped".
 #[test]
 fn a_home_that_may_not_be_entered_is_not_called_stopped() {
     if !is_root() {
@@ -192,7 +192,7 @@ fn up_in(home: &Home, folder: &Path, arguments: &[&str]) -> Output {
     home.spawn_program(command).finish()
 }
 
-/// W16: a file that another user wrote is run only by those who name it and its owner.
+/// W16: a file of another user is applied only if the caller names it and its owner.
 #[test]
 fn up_does_not_run_another_users_file() {
     if !is_root() {
@@ -210,18 +210,24 @@ fn up_does_not_run_another_users_file() {
             for each in [&file, &folder, &folder.join("a")] {
                 chown(each, Some(0), Some(0)).expect("root's");
             }
-            chown(path, Some(owner), Some(owner)).expect("given away");
+            chown(path, Some(owner), Some(owner)).expect("the owner is changed");
             for verb in [&["up"][..], &["check"], &["reload"], &["reload", "--dry-run"]] {
                 let output = up_in(&home, &below, verb);
                 assert_ne!(output.code, 0, "{output:?}");
                 let description = format!("{} belongs to 4242", path.display());
-                assert!(output.stderr.contains(&description), "it is named: {output:?}");
-                assert!(output.stderr.contains("--owner 4242"), "it says how: {output:?}");
+                assert!(
+                    output.stderr.contains(&description),
+                    "the error names the file: {output:?}"
+                );
+                assert!(
+                    output.stderr.contains("--owner 4242"),
+                    "the error has the remedy: {output:?}"
+                );
             }
         }
-        chown(&file, Some(THIRD), Some(THIRD)).expect("given away");
+        chown(&file, Some(THIRD), Some(THIRD)).expect("the owner is changed");
         let by_name = up_in(&home, &below, &["up", "-f", named]);
-        assert_ne!(by_name.code, 0, "a path alone is not a yes: {by_name:?}");
+        assert_ne!(by_name.code, 0, "a path alone is no permission: {by_name:?}");
         let wrong = up_in(&home, &below, &["up", "-f", named, "--owner", "65534"]);
         assert_ne!(wrong.code, 0, "{wrong:?}");
         assert!(home.processes().is_empty(), "nothing was run");
@@ -232,7 +238,7 @@ fn up_does_not_run_another_users_file() {
     }
 }
 
-/// W16: the list of agents is found beside the file, and may be another's all the same.
+/// W16: a list of agents of another user beside the file is not read.
 #[test]
 fn a_list_of_agents_that_is_another_users_is_not_read() {
     if !is_root() {
@@ -245,7 +251,7 @@ fn a_list_of_agents_that_is_another_users_is_not_read() {
         std::fs::write(&list, "{}").expect("written");
         std::fs::write(folder.join("ostler.toml"), "[agents]\n").expect("written");
         up_in(&home, &folder, &["check"]).ok();
-        chown(&list, Some(THIRD), Some(THIRD)).expect("given away");
+        chown(&list, Some(THIRD), Some(THIRD)).expect("the owner is changed");
         let output = up_in(&home, &folder, &["check"]);
         assert_ne!(output.code, 0, "{output:?}");
         assert!(output.stderr.contains("belongs to uid 4242"), "{output:?}");
@@ -253,9 +259,9 @@ fn a_list_of_agents_that_is_another_users_is_not_read() {
     }
 }
 
-/// W16: what every user can write is not run: the file, a folder on the way to it, and the files that it names.
+/// W16: files that every user can write are not applied: the file, a folder of its path, and the files that it names.
 #[test]
-fn what_everybody_can_write_is_not_run() {
+fn files_that_every_user_can_write_are_not_applied() {
     for home in both() {
         let folder = home.folder().join("p");
         std::fs::create_dir_all(folder.join("app")).expect("folders");
@@ -291,14 +297,14 @@ fn what_everybody_can_write_is_not_run() {
             }
             set_mode(path, right);
         }
-        // In a sticky folder, such as /tmp, nobody else can replace what is ours.
+        // In a sticky folder, such as /tmp, other users cannot replace our files.
         set_mode(&folder, 0o1777);
         up_in(&home, &folder, &["check"]).ok();
         assert!(home.processes().is_empty(), "nothing was run");
     }
 }
 
-/// W16: variables that another user wrote are given to no unit.
+/// W16: an env file of another user is not read.
 #[test]
 fn an_env_file_of_another_user_is_not_read() {
     if !is_root() {
@@ -312,7 +318,7 @@ fn an_env_file_of_another_user_is_not_read() {
         let text = "[units.x]\ncommand = [\"sleep\", \"1000\"]\nenv_file = \"a.env\"\n";
         std::fs::write(folder.join("ostler.toml"), text).expect("written");
         up_in(&home, &folder, &["check"]).ok();
-        chown(&env, Some(THIRD), Some(THIRD)).expect("given away");
+        chown(&env, Some(THIRD), Some(THIRD)).expect("the owner is changed");
         let output = up_in(&home, &folder, &["check"]);
         assert_ne!(output.code, 0, "{output:?}");
         assert!(output.stderr.contains("a.env"), "{output:?}");
@@ -320,7 +326,7 @@ fn an_env_file_of_another_user_is_not_read() {
     }
 }
 
-/// D15: a registry that another user owns or can write is not opened: its lines say which processes are signalled.
+/// D15: a registry that another user owns or can write is not opened: its records say which processes are signalled.
 #[test]
 fn a_registry_that_others_can_write_is_refused() {
     for mut home in both() {
@@ -328,7 +334,7 @@ fn a_registry_that_others_can_write_is_refused() {
         std::fs::create_dir(&folder).expect("a folder");
         let registry = folder.join("r.db");
         if let Some(user) = home.user() {
-            chown(&folder, Some(user), Some(user)).expect("given away");
+            chown(&folder, Some(user), Some(user)).expect("the owner is changed");
         }
         set_mode(&folder, 0o700);
         home.set("OSTLER_REGISTRY", registry.to_str().expect("text"));
@@ -347,16 +353,16 @@ fn a_registry_that_others_can_write_is_refused() {
         refused("is writable by other users (mode 0666)");
         set_mode(&registry, 0o600);
         if is_root() {
-            chown(&registry, Some(THIRD), Some(THIRD)).expect("given away");
+            chown(&registry, Some(THIRD), Some(THIRD)).expect("the owner is changed");
             refused("belongs to uid 4242");
-            chown(&registry, home.user().or(Some(0)), None).expect("given back");
+            chown(&registry, home.user().or(Some(0)), None).expect("the owner is restored");
         }
         home.ostler(&["run", "--", "true"]).ok();
         home.stop();
     }
 }
 
-/// W17: only a process of its own run says of a unit that it is ready.
+/// W17: only a process of its own run can report a unit as ready.
 #[test]
 fn another_run_cannot_say_that_a_unit_is_ready() {
     for home in both() {
@@ -369,7 +375,7 @@ fn another_run_cannot_say_that_a_unit_is_ready() {
         };
         let up = up(&home, &unit("web", "READY=1"));
         let socket = home.file("notify/web.sock");
-        eventually("it listens", || socket.exists().then_some(()));
+        eventually("the unit runs", || socket.exists().then_some(()));
         // From another run, from a process that has ended, and from outside.
         let other = home.folder().join("other");
         std::fs::create_dir(&other).expect("a folder");
@@ -378,25 +384,25 @@ fn another_run_cannot_say_that_a_unit_is_ready() {
         let place = format!("NOTIFY_SOCKET={}", socket.display());
         let script = format!("cd {} && exec env {place} {serve} say READY=1", other.display());
         let forger = home.start(&[], &["sh", "-c", &script]);
-        eventually("the forger has spoken", || other.join("said").exists().then_some(()));
-        let description = || {
+        eventually("the forged message was sent", || other.join("said").exists().then_some(()));
+        let output = || {
             let events = home.ostler(&["events", "--json"]).ok().text();
             events.contains("wrote to the notify socket").then_some(())
         };
-        eventually("it is told", description);
+        eventually("it is journaled", output);
         let state = home.ostler(&["status", "web", "--json"]).text();
         assert!(!state.contains("\"state\":\"ready\""), "{state}");
         std::fs::write(home.folder().join("go"), "").expect("written");
         let said = up.finish().ok().text();
-        assert!(said.contains("web: ready"), "its own word counts: {said}");
+        assert!(said.contains("web: ready"), "its own report counts: {said}");
         home.cancel(&forger);
         home.stop();
     }
 }
 
-/// W17: a tool that only notifies waits until it was heard (`BARRIER=1`), and counts as the run that called it.
+/// W17: a tool that only notifies waits until its message was received (`BARRIER=1`), and belongs to the run that called it.
 #[test]
-fn a_child_that_notifies_and_ends_is_heard() {
+fn the_message_of_a_child_that_ends_is_received() {
     if !is_installed("systemd-notify") {
         return skipped("needs systemd-notify");
     }
@@ -409,7 +415,7 @@ fn a_child_that_notifies_and_ends_is_heard() {
     }
 }
 
-/// D15: the folder in /tmp for a home with a long path can be guessed: one that is there is used only if it is ours alone.
+/// D15: the folder in /tmp for a home with a long path can be guessed: an existing one is used only if it is private.
 #[test]
 fn a_guessed_folder_in_tmp_gets_no_socket() {
     for home in both() {
@@ -418,7 +424,7 @@ fn a_guessed_folder_in_tmp_gets_no_socket() {
         std::fs::create_dir(&temporary).expect("a folder");
         set_mode(&temporary, 0o1777);
         home.set("TMPDIR", temporary.to_str().expect("text"));
-        // Its name is the same each time: an earlier life of the daemon tells it.
+        // Its name is the same each time: an earlier start of the daemon shows it.
         home.ostler(&["start"]).ok();
         home.stop();
         let made = std::fs::read_dir(&temporary).expect("a folder").flatten();
@@ -427,7 +433,7 @@ fn a_guessed_folder_in_tmp_gets_no_socket() {
         std::fs::create_dir(&guessed).expect("a folder");
         set_mode(&guessed, 0o777);
         if is_root() {
-            chown(&guessed, Some(THIRD), Some(THIRD)).expect("given away");
+            chown(&guessed, Some(THIRD), Some(THIRD)).expect("the owner is changed");
         }
         let serve = install(&home, helper!("serve"));
         std::fs::write(home.folder().join("go"), "").expect("written");
@@ -463,9 +469,9 @@ fn asked(address: &str, path: &str, more: &str) -> Option<String> {
     Some(text)
 }
 
-/// X5: connections without a valid token have half of the places and 5 s; they keep nobody out.
+/// X5: connections without a valid token have half of the slots and 5 s; they keep no other client out.
 #[test]
-fn strangers_do_not_fill_the_places_of_http() {
+fn clients_without_a_token_do_not_use_up_http_connections() {
     let home = Home::with(&[("OSTLER_HTTP", "127.0.0.1:0")]);
     home.ostler(&["start"]).ok();
     let address = eventually("an address", || {
@@ -474,7 +480,7 @@ fn strangers_do_not_fill_the_places_of_http() {
     });
     let token = home.ostler(&["token"]).ok().text().trim().to_owned();
     let silent: Vec<TcpStream> =
-        (0..200).map(|_| TcpStream::connect(&address).expect("it listens")).collect();
+        (0..200).map(|_| TcpStream::connect(&address).expect("the daemon listens")).collect();
     for _ in 0..20 {
         let answer = asked(&address, "/healthz", "").expect("an answer");
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
@@ -483,20 +489,21 @@ fn strangers_do_not_fill_the_places_of_http() {
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
     drop(silent);
-    // One that asks again and again for what needs no token is no less a stranger.
-    let mut busy = TcpStream::connect(&address).expect("it listens");
+    // A client that repeatedly requests only what needs no token counts as one without a token.
+    let mut busy = TcpStream::connect(&address).expect("the daemon listens");
     busy.set_read_timeout(Some(Duration::from_secs(10))).expect("a socket");
     let mut text = [0; 4096];
-    eventually("it is let go", || {
+    eventually("the client is disconnected", || {
         let sent = write!(busy, "GET /healthz HTTP/1.1\r\nHost: {address}\r\n\r\n");
         let is_over = sent.is_err() || matches!(busy.read(&mut text), Ok(0) | Err(_));
+        // The interval of its requests.
         std::thread::sleep(Duration::from_millis(100));
         is_over.then_some(())
     });
     home.stop();
 }
 
-/// W16: who can write the folder of a named file can put another file there, also behind a link.
+/// W16: a user who can write the folder of a named file can replace the file, also behind a link.
 #[test]
 fn an_env_file_in_a_folder_of_another_user_is_not_read() {
     if !is_root() {
@@ -510,7 +517,7 @@ fn an_env_file_in_a_folder_of_another_user_is_not_read() {
             std::fs::write(made.join("a.env"), "A=1\n").expect("written");
         }
         std::os::unix::fs::symlink(open.join("a.env"), folder.join("linked.env")).expect("a link");
-        chown(&theirs, Some(THIRD), Some(THIRD)).expect("given away");
+        chown(&theirs, Some(THIRD), Some(THIRD)).expect("the owner is changed");
         set_mode(&open, 0o777);
         for (file, why) in [
             ("theirs/a.env", "belongs to uid 4242"),
@@ -527,7 +534,7 @@ fn an_env_file_in_a_folder_of_another_user_is_not_read() {
     }
 }
 
-/// D15: SQLite keeps files beside the real registry: the folder behind a link counts, and so do those files.
+/// D15: SQLite creates files beside the real registry: the folder behind a link is checked, and so are those files.
 #[test]
 fn the_real_place_of_a_registry_is_checked() {
     if !is_root() {
@@ -552,12 +559,12 @@ fn the_real_place_of_a_registry_is_checked() {
         refused("chmod 700");
         set_mode(&open, 0o700);
         std::fs::write(open.join("r.db-wal"), "x").expect("written");
-        chown(open.join("r.db-wal"), Some(THIRD), Some(THIRD)).expect("given away");
+        chown(open.join("r.db-wal"), Some(THIRD), Some(THIRD)).expect("the owner is changed");
         refused("r.db-wal");
     }
 }
 
-/// D15: in a sticky home other users may create files; none of ours may be theirs.
+/// D15: in a sticky home other users may create files; Ostler uses none of them.
 #[test]
 fn a_file_of_another_user_in_a_sticky_home_is_refused() {
     if !is_root() {
@@ -571,7 +578,7 @@ fn a_file_of_another_user_in_a_sticky_home_is_refused() {
             let path = home.path().join(name);
             let _ = std::fs::remove_file(&path);
             std::fs::write(&path, "x").expect("written");
-            chown(&path, Some(THIRD), Some(THIRD)).expect("given away");
+            chown(&path, Some(THIRD), Some(THIRD)).expect("the owner is changed");
             let output = home.ostler(&["start"]);
             assert_ne!(output.code, 0, "{name}: {output:?}");
             let is_named = ["belongs to uid 4242", "ermission denied"];

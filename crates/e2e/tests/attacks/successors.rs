@@ -1,4 +1,4 @@
-//! A supervisor that is replaced, or asked to end by what it supervises.
+//! Supervisors that are replaced during upgrades and during calls.
 
 use ostler_e2e::{Background, Home, Registry, Signal, eventually, helper};
 use serde_json::Value;
@@ -6,14 +6,14 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Supervisors come back soon, and a program on trial has not long (debug builds).
+/// Supervisors are restarted soon, and a candidate's trial is short (debug builds).
 fn quick(mut home: Home) -> Home {
     home.set("OSTLER_WAIT_MS", "50");
     home.set("OSTLER_TRIAL_MS", "2000");
     home
 }
 
-/// A file of the test, owned by whoever the home is of.
+/// A file of the test, owned by the home's user.
 fn put(home: &Home, name: &str, bytes: &[u8]) -> PathBuf {
     let path = home.folder().join(name);
     std::fs::write(&path, bytes).expect("written");
@@ -37,18 +37,18 @@ fn declare(home: &Home, units: &str) -> String {
 
 fn view(home: &Home, unit: &str) -> Value {
     let listed = home.ostler(&["ls", "--all", "--json"]).ok().json();
-    let found = listed.as_array().and_then(|all| all.iter().find(|view| view["name"] == unit));
+    let found = listed.as_array().and_then(|all| all.iter().find(|view| view["unit"] == unit));
     found.cloned().unwrap_or_default()
 }
 
 fn pid(home: &Home, unit: &str) -> i32 {
-    eventually("it runs", || {
+    eventually("the unit runs", || {
         let view = view(home, unit);
         view["pid"].as_i64().filter(|_| view["state"] == "ready")
     }) as i32
 }
 
-/// D10: wherever a new program fails, also after it has changed the registry, the old one goes on: with the same runs and
+/// D10: if a new program fails at any point, also after it has migrated the registry, the old one goes on: with the same runs and
 /// units, and it supervises them.
 #[test]
 fn an_upgrade_that_fails_after_its_migration_leaves_everything_as_it_was() {
@@ -71,10 +71,10 @@ fn an_upgrade_that_fails_after_its_migration_leaves_everything_as_it_was() {
             assert_eq!(output.code, 1, "{step}: {output:?}");
             assert!(output.stderr.contains("the old program continues"), "{step}: {output:?}");
             assert_eq!(version(), known, "{step}");
-            assert_eq!(home.root(&run), root, "{step}: the run is known and lives");
+            assert_eq!(home.root(&run), root, "{step}: the run is known and running");
             assert_eq!(pid(&home, "web"), before, "{step}: the unit was not touched");
             ostler_e2e::signal(before, Signal::KILL);
-            eventually("it is supervised: another takes its place", || {
+            eventually("the unit is supervised: it is restarted", || {
                 (pid(&home, "web") != before).then_some(())
             });
             assert!(!home.file("registry.db.before-upgrade").exists(), "{step}: no copy is left");
@@ -87,7 +87,7 @@ fn an_upgrade_that_fails_after_its_migration_leaves_everything_as_it_was() {
     }
 }
 
-/// D10: without room for a copy there is no way back: it is refused, and nobody is replaced.
+/// D10: without space for a copy there is no way back: the upgrade is refused, and the supervisor is not replaced.
 #[test]
 fn an_upgrade_without_a_way_back_is_refused() {
     let home = quick(Home::new());
@@ -102,7 +102,7 @@ fn an_upgrade_without_a_way_back_is_refused() {
     std::fs::remove_dir_all(home.file("registry.db.before-upgrade")).expect("removed");
 }
 
-/// Kills the supervisor, again and again, until this is over.
+/// Kills the supervisor repeatedly, until the call is over.
 fn killing(home: &Home, mut call: Background, kills: u32) -> ostler_e2e::Output {
     for _ in 0..kills {
         if call.is_over() {
@@ -112,8 +112,8 @@ fn killing(home: &Home, mut call: Background, kills: u32) -> ostler_e2e::Output 
             supervisor.signal(Signal::KILL);
             supervisor.wait_gone();
         }
-        eventually("the next one is there", || home.supervisor());
-        // Long enough that it may have heard the question, short enough that it has not done the work.
+        eventually("the next supervisor exists", || home.supervisor());
+        // The delay between two kills: the supervisor may have received the request, and has not finished the work.
         std::thread::sleep(Duration::from_millis(150));
     }
     call.finish()
@@ -125,9 +125,9 @@ fn assert_done(what: &str, output: &ostler_e2e::Output) {
     assert!(!output.stderr.contains("lost"), "{what}: {output:?}");
 }
 
-/// D17: whoever waits for a unit or a run waits for the supervisor's successor too, and the work is done.
+/// D17: commands that wait for a unit or a run continue with the next supervisor, and the work is done.
 #[test]
-fn verbs_that_wait_outlast_their_supervisor() {
+fn commands_that_wait_continue_with_the_next_supervisor() {
     for home in crate::both() {
         let home = quick(home);
         let slow = "command = [\"sh\", \"-c\", \"trap 'sleep 2; exit 0' TERM; echo up; while :; do sleep 0.1; done\"]\n\
@@ -153,13 +153,15 @@ fn verbs_that_wait_outlast_their_supervisor() {
         assert_done("wait", &waiting.finish());
         assert_done("down", &killing(&home, home.spawn(&["down", "-f", &file]), 1));
         assert_eq!(view(&home, "a"), Value::Null);
-        eventually("nothing of it is left", || home.processes_of_runs().is_empty().then_some(()));
+        eventually("no process of it is left", || {
+            home.processes_of_runs().is_empty().then_some(())
+        });
     }
 }
 
-/// D17: every other verb that asks something: it is answered by whoever supervises in the end.
+/// D17: every other command is answered by the next supervisor.
 #[test]
-fn verbs_that_ask_are_answered_by_the_successor() {
+fn commands_are_answered_by_the_next_supervisor() {
     let home = quick(Home::new());
     let file = declare(&home, "[units.a]\ncommand = [\"sleep\", \"1000\"]\n");
     home.ostler(&["up", "-f", &file]).ok();
@@ -187,37 +189,39 @@ fn verbs_that_ask_are_answered_by_the_successor() {
         for stopped in [true, false] {
             let supervisor = eventually("a supervisor", || home.supervisor());
             if stopped {
-                // It takes the call and never answers.
+                // It accepts the call and never answers.
                 supervisor.signal(Signal::STOP);
             }
             let call = home.spawn(verb);
             if stopped {
-                std::thread::sleep(Duration::from_millis(100));
+                eventually("the call waits for its answer", || waits_at_a_socket(&call.process()));
             }
             supervisor.signal(Signal::KILL);
             supervisor.wait_gone();
             let output = call.finish();
-            // Input that was on its way is the one thing that nobody can know of.
+            // Only whether sent input was received cannot be known.
             if verb[0] == "write" && output.code != 0 {
                 assert!(output.stderr.contains("bytes were sent"), "{verb:?}: {output:?}");
                 continue;
             }
             assert_done(&format!("{verb:?}"), &output);
-            eventually("the next one is there", || home.supervisor());
+            eventually("the next supervisor exists", || home.supervisor());
         }
     }
     assert!(home.ostler(&["cancel", run]).code == 0);
 }
 
-/// D10, D17: an upgrade under those who wait, ask and follow.
+/// D10, D17: an upgrade during commands that wait, request and follow.
 #[test]
-fn verbs_outlast_an_upgrade() {
+fn commands_continue_across_an_upgrade() {
     let home = quick(Home::new());
     let file =
         declare(&home, "[units.a]\ncommand = [\"sleep\", \"1000\"]\nready = { delay = \"3s\" }\n");
     home.ostler(&["start"]).ok();
     let up = home.spawn(&["up", "-f", &file]);
-    eventually("it is being started", || (view(&home, "a")["state"] == "starting").then_some(()));
+    eventually("the unit is being started", || {
+        (view(&home, "a")["state"] == "starting").then_some(())
+    });
     let run = home.start(&[], &["sleep", "2"]);
     let waiting = home.spawn(&["wait", &run]);
     home.ostler(&["upgrade", Home::binary().to_str().expect("text")]).ok();
@@ -225,9 +229,9 @@ fn verbs_outlast_an_upgrade() {
     assert_done("wait", &waiting.finish());
 }
 
-/// D18: the daemon tells its own life in `ostler.log`: starts, what it took up, crashes, refusals, upgrades.
+/// D18: the daemon logs its own events in `ostler.log`: starts, adoptions, crashes, refusals, upgrades.
 #[test]
-fn the_daemon_tells_its_own_life() {
+fn the_daemon_logs_its_own_events() {
     for home in crate::both() {
         let home = quick(home);
         let file = declare(&home, "[units.bad]\ncommand = [\"sh\", \"-c\", \"exit 3\"]\n");
@@ -242,7 +246,7 @@ fn the_daemon_tells_its_own_life() {
         home.kill_supervisor();
         until("guardian: the supervisor crashed");
         until("adopted: run");
-        eventually("it answers", || (home.ostler(&["ls"]).code == 0).then_some(()));
+        eventually("the supervisor answers", || (home.ostler(&["ls"]).code == 0).then_some(()));
         home.ostler(&["upgrade", "/bin/false"]);
         until("handed-over");
         until("guardian: going back to the old executable");
@@ -254,4 +258,13 @@ fn the_daemon_tells_its_own_life() {
             log()
         );
     }
+}
+
+/// Whether a process has a socket open and sleeps: its request is sent, and the answer is not there.
+fn waits_at_a_socket(process: &ostler_e2e::Process) -> Option<()> {
+    let files = std::fs::read_dir(format!("/proc/{}/fd", process.pid)).ok()?;
+    let has_socket = files.flatten().any(|file| {
+        std::fs::read_link(file.path()).is_ok_and(|to| to.to_string_lossy().starts_with("socket:"))
+    });
+    (has_socket && process.state() == Some('S')).then_some(())
 }

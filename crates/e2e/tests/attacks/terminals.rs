@@ -2,7 +2,7 @@
 
 use crate::both;
 use crate::caps::{MEMORY_MOST, peak};
-use ostler_e2e::{Door, Home, PATIENCE, Terminal, eventually_within, helper};
+use ostler_e2e::{ControlSocket, Home, PATIENCE, Terminal, eventually_within, helper};
 use serde_json::json;
 
 /// X7: a size that would take all memory is refused where it is written.
@@ -23,14 +23,14 @@ fn a_size_that_is_too_large_is_refused_by_name() {
     }
 }
 
-/// X7: the daemon clamps what a caller says of its window, at the attach and later.
+/// X7: the daemon clamps the window size of a caller, at the attach and later.
 #[test]
 fn a_giant_window_is_clamped_by_the_daemon() {
     let home = Home::new();
     let run = home.start_ready(&["--pty"], &[helper!("sizes")]);
     let supervisor = home.supervisor().expect("a supervisor");
-    let mut door = Door::connect(&home);
-    let viewing = door.ask(
+    let mut socket = ControlSocket::connect(&home);
+    let viewing = socket.ask(
         "runs.view",
         json!({
             "run": run, "from": "screen", "follow": true, "interactive": true,
@@ -71,7 +71,7 @@ fn a_sequence_without_an_end_is_not_kept() {
             note.display()
         );
         let run = home.start(&["--pty"], &["sh", "-c", &script]);
-        eventually_within(4 * PATIENCE, "it has written all of it", || note.exists().then_some(()));
+        eventually_within(4 * PATIENCE, "all of it was written", || note.exists().then_some(()));
         home.cancel(&run);
         peak(&supervisor)
     };

@@ -1,4 +1,4 @@
-//! The ways in which one and the same behaviour has to hold.
+//! The backends and boundaries with which each behaviour is tested.
 
 use ostler_e2e::Home;
 
@@ -8,12 +8,12 @@ pub enum Backend {
     Pty,
 }
 
-/// What tells the members of a run apart.
+/// How the members of a run are recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
-    /// A cgroup where the machine lets us make one.
+    /// A cgroup where the machine permits it.
     Strongest,
-    /// As on a machine that does not.
+    /// As on a machine without cgroups.
     WithoutCgroup,
 }
 
@@ -43,13 +43,13 @@ impl Setup {
         home
     }
 
-    /// What can be said of the tree of a run that outlived its supervisor: the kernel's word, by its cgroup or its reaper.
+    /// `extinct` of a run that outlived its supervisor: the kernel reports it through the cgroup or the reaper.
     pub fn extinct_of_adopted(self) -> &'static str {
         "yes"
     }
 
-    /// The same of one that ended while there was neither supervisor nor guardian. Without a cgroup its reaper has gone
-    /// with it, and nobody held what that knew.
+    /// `extinct` of a run that ended while there was neither supervisor nor guardian. Without a cgroup its reaper has ended
+    /// with it, and what it knew is lost.
     pub fn extinct_of_gone(self) -> &'static str {
         match self.boundary {
             Boundary::Strongest => "yes",
@@ -57,7 +57,7 @@ impl Setup {
         }
     }
 
-    /// These options of `run`, and the backend's own.
+    /// These options of `run` with the backend's own.
     pub fn options<'a>(self, options: &[&'a str]) -> Vec<&'a str> {
         let mut all = options.to_vec();
         if self.backend == Backend::Pty {
@@ -66,7 +66,7 @@ impl Setup {
         all
     }
 
-    /// A line as this backend shows it: a terminal turns newlines into two characters.
+    /// A line as this backend records it: a terminal writes a newline as two characters.
     pub fn line(self, text: &str) -> String {
         match self.backend {
             Backend::Pipe => format!("{text}\n"),

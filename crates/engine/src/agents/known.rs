@@ -1,13 +1,13 @@
 //! The dispatcher's side of agents: views, reports and nudges.
 
-use super::watch::{Order, Reply, Watched, cut};
+use super::watch::{Reply, WatchCommand, Watched, cut};
 use crate::handle::{Ask, Handle};
 use crate::supervisor::Supervisor;
 use ostler_core::Event;
 use ostler_core::agent::AgentEvent;
 use ostler_model::{
     Actor, AgentIdle, AgentKnown, AgentReport, AgentState, AgentView, Backend, Limits, OsText,
-    Resources, RunId, UnitState, UnitView,
+    Purpose, Resources, RunId, UnitState, UnitView,
 };
 use ostler_os::TreeSubject;
 use std::os::unix::ffi::OsStringExt;
@@ -18,7 +18,6 @@ use tokio::sync::oneshot;
 const QUESTION_MOST: usize = 2_000;
 const SESSION_MOST: usize = 200;
 const PROMPT_MOST: usize = 32 << 10;
-const NUDGES_SESSION: &str = "nudges";
 const DELIVERY_MS: u64 = 60_000;
 
 pub(crate) enum AgentAsk {
@@ -51,7 +50,7 @@ impl Supervisor {
         let subject = TreeSubject {
             root: live.leader,
             boundary: scope.and_then(ostler_os::Scope::boundary),
-            pane_slot: scope.and_then(ostler_os::Scope::pane_slot).cloned(),
+            pane_note: scope.and_then(ostler_os::Scope::pane_note).cloned(),
             reaper: scope.and_then(ostler_os::Scope::reaper).map(|reaper| reaper.fingerprint().pid),
         };
         let (agent, argv) = self.named(run);
@@ -70,14 +69,14 @@ impl Supervisor {
     }
 
     pub(crate) fn unwatch_screen(&self, run: RunId) {
-        self.agents.screens.order(Order::Remove(run));
+        self.agents.screens.order(WatchCommand::Remove(run));
     }
 
     /// Called when the declarations of agents may have changed.
     pub(crate) fn name_agents(&self) {
         for live in self.runs.live.values().filter(|live| live.output.draw_signal().is_some()) {
             let (agent, argv) = self.named(live.run);
-            self.agents.screens.order(Order::Name { run: live.run, agent, argv });
+            self.agents.screens.order(WatchCommand::Name { run: live.run, agent, argv });
         }
     }
 
@@ -110,7 +109,7 @@ impl Supervisor {
     }
 
     /// Handles the judgements since the last turn.
-    pub(crate) fn take_screen_news(&mut self) {
+    pub(crate) fn take_screen_events(&mut self) {
         while let Ok(news) = self.agents.screens.news.try_recv() {
             let rests = news.judged.as_ref().is_some_and(|j| j.state == AgentState::Idle);
             self.screen_says(news.run, news.judged.as_ref().map(|judged| judged.state));
@@ -174,7 +173,7 @@ impl Supervisor {
         let home = format!("OSTLER_HOME={}", self.identity.home.path().display());
         spec.env.push(OsText(home.into_bytes()));
         spec.backend = Backend::Pipe;
-        spec.session_id = NUDGES_SESSION.to_owned();
+        spec.purpose = Purpose::Delivery;
         spec.unit = None;
         // One at a time for each unit: the next delivery starts when the agent becomes idle again.
         spec.scope_key = None;
@@ -194,7 +193,7 @@ impl Supervisor {
                     .get(&run)
                     .is_some_and(|live| live.output.draw_signal().is_some());
                 if fresh && is_drawn {
-                    self.agents.screens.order(Order::Look(run, reply));
+                    self.agents.screens.order(WatchCommand::Look(run, reply));
                 } else {
                     let _ = reply.send(self.core.world.agent(run));
                 }

@@ -4,7 +4,7 @@ use crate::handle::{Ask, Handle};
 use crate::store::mail::NotKept;
 use crate::supervisor::Supervisor;
 use ostler_core::unit::Declared;
-use ostler_model::{AgentSession, OsText, RunId, RunRecord, What};
+use ostler_model::{AgentSession, OsText, RunId, RunRecord, Termination, What};
 use serde_json::json;
 use std::collections::HashMap;
 use thiserror::Error;
@@ -95,7 +95,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// The unit that is meant, and the run whose session it is.
+    /// The unit of the reported session, and its run.
     fn session_of(&self, of: &str) -> Result<(String, Option<RunId>), SessionRefused> {
         if self.core.world.unit(of).is_some() {
             return Ok((of.to_owned(), self.core.world.unit_run(of)));
@@ -176,7 +176,9 @@ impl Supervisor {
         let lived_ms = record.started_mono_ms.map(|at| ostler_os::mono_ms().saturating_sub(at));
         let is_at_once = lived_ms.is_some_and(|lived_ms| lived_ms < AT_ONCE_MS);
         let has_failed = record.exit_code.is_some_and(|code| code != 0);
-        if !has_failed || !is_at_once || record.cancel_reason.is_some() {
+        // An agent that was stopped, or put to sleep, may exit with a code of its own.
+        let is_its_own = record.termination == Some(Termination::Exit);
+        if !has_failed || !is_at_once || !is_its_own {
             return;
         }
         match resumed {

@@ -31,7 +31,7 @@ const EVIDENCE_MOST: usize = 500;
 
 pub(super) type Reply = oneshot::Sender<AgentKnown>;
 
-pub(super) enum Order {
+pub(super) enum WatchCommand {
     Add(RunId, Box<Watched>),
     /// The unit's declaration changed.
     Name {
@@ -58,10 +58,10 @@ pub(super) struct News {
 #[derive(Debug, Default)]
 pub(crate) struct DrawSignal {
     is_reported: AtomicBool,
-    orders: OnceLock<(RunId, mpsc::Sender<Order>)>,
+    orders: OnceLock<(RunId, mpsc::Sender<WatchCommand>)>,
 }
 
-impl std::fmt::Debug for Order {
+impl std::fmt::Debug for WatchCommand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Order")
     }
@@ -72,7 +72,7 @@ impl DrawSignal {
         if let Some((run, orders)) = self.orders.get()
             && !self.is_reported.swap(true, Ordering::AcqRel)
         {
-            let _ = orders.send(Order::Drawn(*run));
+            let _ = orders.send(WatchCommand::Drawn(*run));
         }
     }
 }
@@ -95,7 +95,7 @@ pub(super) struct Watched {
 pub(crate) struct ScreenWatch {
     judge: Arc<dyn Judge>,
     dispatcher: Waker,
-    orders: Option<mpsc::Sender<Order>>,
+    orders: Option<mpsc::Sender<WatchCommand>>,
     sender: mpsc::Sender<News>,
     pub(super) news: mpsc::Receiver<News>,
 }
@@ -112,7 +112,7 @@ impl ScreenWatch {
         }
         let Some(orders) = &self.orders else { return };
         let output = Arc::clone(&watched.output);
-        let _ = orders.send(Order::Add(run, Box::new(watched)));
+        let _ = orders.send(WatchCommand::Add(run, Box::new(watched)));
         if let Some(draw_signal) = output.draw_signal() {
             let _ = draw_signal.orders.set((run, orders.clone()));
             // Output that arrived before the signal was connected.
@@ -128,11 +128,11 @@ impl ScreenWatch {
     }
 
     /// False if the thread does not run.
-    pub(super) fn order(&self, order: Order) -> bool {
+    pub(super) fn order(&self, order: WatchCommand) -> bool {
         self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok())
     }
 
-    fn start(&self) -> std::io::Result<mpsc::Sender<Order>> {
+    fn start(&self) -> std::io::Result<mpsc::Sender<WatchCommand>> {
         let (orders, inbox) = mpsc::channel();
         let worker = Worker {
             judge: Arc::clone(&self.judge),
@@ -151,7 +151,7 @@ impl ScreenWatch {
 
 struct Worker {
     judge: Arc<dyn Judge>,
-    inbox: mpsc::Receiver<Order>,
+    inbox: mpsc::Receiver<WatchCommand>,
     news: mpsc::Sender<News>,
     dispatcher: Waker,
     watched: HashMap<RunId, Box<Watched>>,
@@ -176,26 +176,26 @@ impl Worker {
         }
     }
 
-    fn take(&mut self, order: Order) {
+    fn take(&mut self, order: WatchCommand) {
         match order {
-            Order::Add(run, watched) => {
+            WatchCommand::Add(run, watched) => {
                 self.watched.insert(run, watched);
             }
-            Order::Name { run, agent, argv } => {
+            WatchCommand::Name { run, agent, argv } => {
                 if let Some(watched) = self.watched.get_mut(&run) {
                     (watched.agent, watched.argv) = (agent, argv);
                     watched.draw_signal(ostler_os::mono_ms());
                 }
             }
-            Order::Remove(run) => {
+            WatchCommand::Remove(run) => {
                 self.watched.remove(&run);
             }
-            Order::Drawn(run) => {
+            WatchCommand::Drawn(run) => {
                 if let Some(watched) = self.watched.get_mut(&run) {
                     watched.draw_signal(ostler_os::mono_ms());
                 }
             }
-            Order::Look(run, reply) => {
+            WatchCommand::Look(run, reply) => {
                 if let Some(watched) = self.watched.get_mut(&run) {
                     watched.tree = None;
                 }

@@ -1,7 +1,7 @@
 //! The dispatcher's side of units that report: their identity, their environment, and messages to them.
 
 use crate::apps::{AppNotice, AppReport, Refused};
-use crate::checks::prober::Order;
+use crate::checks::prober::ProbeCommand;
 use crate::guardian_link::inheritance::End;
 use crate::handle::Claim;
 use crate::runs::table::LiveRun;
@@ -79,7 +79,11 @@ impl Supervisor {
         let report = Arc::new(AppReport::new(run, unit.to_owned(), id, spec.heartbeat));
         if says {
             let word = self.word_of(unit, run)?;
-            self.threads.prober.order(Order::Receive { run, word, report: Arc::clone(&report) })?;
+            self.threads.prober.order(ProbeCommand::Receive {
+                run,
+                word,
+                report: Arc::clone(&report),
+            })?;
         }
         self.faces.apps.add(Arc::clone(&report));
         Ok(Some(report))
@@ -94,11 +98,11 @@ impl Supervisor {
             && let Ok(file) = ostler_os::SocketFile::at(&path)
         {
             let word = held.try_clone().map(UnixDatagram::from)?;
-            self.faces.sockets.add_word(run, file);
+            self.faces.sockets.add_notify_socket(run, file);
             return Ok(word);
         }
         let (word, file) = listen(&path)?;
-        self.faces.sockets.add_word(run, file);
+        self.faces.sockets.add_notify_socket(run, file);
         if !self.core.world.is_unit_there(unit)
             && let Ok(held) = word.try_clone()
         {

@@ -16,7 +16,7 @@ const NOTED_EVERY_MS: u64 = 10_000;
 
 /// A cached check of a sender.
 #[derive(Clone, Copy)]
-struct Known {
+struct CachedSender {
     pid: i32,
     is_of_run: bool,
     until_ms: u64,
@@ -32,7 +32,7 @@ pub(crate) async fn receive(
 ) {
     let Ok(word) = UnixDatagram::from_std(word) else { return };
     let mut text = [0; 4096];
-    let mut known: Option<Known> = None;
+    let mut known: Option<CachedSender> = None;
     let mut noted_ms = None;
     loop {
         if word.readable().await.is_err() {
@@ -66,7 +66,7 @@ async fn is_of_run(
     from: Option<i32>,
     report: &AppReport,
     engine: &Handle,
-    known: &mut Option<Known>,
+    known: &mut Option<CachedSender>,
 ) -> bool {
     let Some(pid) = from else { return false };
     let now_ms = ostler_os::mono_ms();
@@ -74,7 +74,7 @@ async fn is_of_run(
         return known.is_of_run;
     }
     let is_of_run = engine.run_of_pid(pid).await == Some(report.run);
-    *known = Some(Known { pid, is_of_run, until_ms: now_ms + KNOWN_FOR_MS });
+    *known = Some(CachedSender { pid, is_of_run, until_ms: now_ms + KNOWN_FOR_MS });
     is_of_run
 }
 
@@ -119,7 +119,7 @@ mod tests {
     use ostler_model::RunId;
 
     #[test]
-    fn words_are_understood_and_others_passed_over() {
+    fn known_sd_notify_messages_are_read_and_others_ignored() {
         let report = AppReport::new(RunId::new(1, [0; 10]), "u".to_owned(), None, None);
         for line in ["", "READY", "READY=0", "STATUS=READY=1", "X=1", "EXTEND_TIMEOUT_USEC=-1"] {
             take(line, &report);

@@ -6,14 +6,14 @@ use crate::units::scope_key;
 use ostler_core::{Event, MemorySeen};
 use ostler_model::{
     Actor, Backend, ContainerEnd, ContainerEndKind, ContainerMade, ContainerOrder, Detach, Limits,
-    OsText, Resources, RunId, RunRecord, RunSpec, TerminalSize, UnitSpec, UnitState, What,
+    OsText, Purpose, Resources, RunId, RunRecord, RunSpec, TerminalSize, UnitSpec, UnitState, What,
 };
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// A container of docker's or podman's that a shim stands for.
+/// A container of docker or podman. Its run is a shim.
 pub(super) struct ContainerBackend;
 
 impl RunBackend for ContainerBackend {
@@ -36,7 +36,7 @@ impl RunBackend for ContainerBackend {
         supervisor.make_container_run(unit, run, digest, spec);
     }
 
-    /// The kernel counts a container's memory in a cgroup that is not of its run, so the shim's note counts.
+    /// The kernel counts a container's memory in a cgroup outside of the run, so the shim's note is used.
     fn memory(&self, supervisor: &Supervisor, record: &RunRecord) -> Option<MemorySeen> {
         let end = supervisor.end_of_container(record)?;
         (end.kind == ContainerEndKind::OutOfMemory).then_some(MemorySeen {
@@ -81,16 +81,16 @@ impl Supervisor {
             OsText::from("shim"),
             OsText::from(&*unit.name),
         ];
-        // What is declared for the container is no matter of its shim.
+        // These keys apply to the container, not to its shim.
         spec.env = unit.inherited.to_vec();
         spec.env.push(OsText::from(&*format!("{}={order}", ContainerOrder::VARIABLE)));
         spec.env.extend(self.ways_of(unit, run));
-        // The engine keeps it to them; the shim needs its own.
+        // The engine enforces the limits; the shim has none.
         spec.resources = Resources::default();
         spec.limits.grace_ms = spec.limits.grace_ms.saturating_add(ENGINE_MS);
     }
 
-    /// Where a container's shim keeps what outlives it.
+    /// The path of the note of a container's shim, which outlives the shim.
     fn notes_of(&self, unit: &str) -> PathBuf {
         let folder = self.identity.home.path().join("containers");
         let _ = std::fs::create_dir_all(&folder);
@@ -107,7 +107,7 @@ impl Supervisor {
         self.note_of(unit, ".end")
     }
 
-    /// What the shim said as it ended.
+    /// The shim's last report.
     fn end_of_container(&self, record: &RunRecord) -> Option<ContainerEnd> {
         let unit = record.unit.as_deref()?;
         let text = std::fs::read(self.end_note_of(unit)).ok()?;
@@ -115,11 +115,11 @@ impl Supervisor {
         (end.run == record.run_id.to_string()).then_some(end)
     }
 
-    /// What became of the container of a run that is over.
+    /// How the container of an ended run ended.
     fn close_container(&mut self, record: &RunRecord) {
         if let Some(end) = self.end_of_container(record) {
             let what = match end.kind {
-                // Told already, with its count.
+                // Already journaled, with the count of kills.
                 ContainerEndKind::OutOfMemory => None,
                 ContainerEndKind::Refused => Some(What::Refused),
                 ContainerEndKind::Failed => Some(What::SpawnFailed),
@@ -136,9 +136,9 @@ impl Supervisor {
         }
     }
 
-    /// A shim that was killed, or could not remove its container in time, left it to the engine: somebody has to see
-    /// to it as soon as the engine answers. One whose unit is to be started again is taken up instead, and one that left
-    /// the list of agents runs on.
+    /// The container of a shim that was killed, or could not remove it in time, still exists: it is removed
+    /// as soon as the engine answers. If its unit will be started again, the next shim continues with it; if it left
+    /// the list of agents, it runs on.
     pub(crate) fn sweep_container(&mut self, unit: &str) {
         let Some(made) = self.made_of(unit) else { return };
         if self.life.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
@@ -157,7 +157,7 @@ impl Supervisor {
         serde_json::from_slice(&text).ok()
     }
 
-    /// Every container that may be there.
+    /// Every container that may exist.
     pub(crate) fn all_made(&self) -> Vec<ContainerMade> {
         let folder = self.identity.home.path().join("containers");
         let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -168,9 +168,9 @@ impl Supervisor {
         made.collect()
     }
 
-    /// A run that removes what shims of this unit left.
+    /// Starts a run that removes the containers that shims of this unit left.
     pub(crate) fn sweep_after(&mut self, unit: &str, env: Vec<OsText>) {
-        let sweep = beside(unit, "--sweep", RunSpec::CHECK_SESSION, env);
+        let sweep = beside(unit, "--sweep", Purpose::Sweep, env);
         let _ = sweep.and_then(|sweep| self.new_run(sweep, Actor::Supervisor).ok());
     }
 
@@ -199,7 +199,7 @@ impl Supervisor {
         self.core.world.records().find(is_sweep).map(|record| record.run_id)
     }
 
-    /// A shim that begins sees for itself to what its predecessors left.
+    /// A new shim removes itself what its predecessors left.
     pub(crate) fn end_sweep(&mut self, unit: &str) {
         if let Some(run) = self.sweep_of(unit) {
             if self.is_left_watched(unit) {
@@ -215,7 +215,7 @@ impl Supervisor {
         }
     }
 
-    /// What shims left behind while there was no supervisor, or when one went with them. These left the list of agents.
+    /// Removes what shims left while there was no supervisor, or when they died with it. Containers that left the list of agents run on.
     pub(crate) fn sweep_containers(&mut self, gone: &[String]) {
         for made in self.all_made() {
             let unit = made.order.unit.clone();
@@ -231,7 +231,7 @@ impl Supervisor {
     }
 }
 
-/// What a shim needs to find a container that was made.
+/// The data with which a shim finds an existing container.
 pub(crate) fn way_to(made: ContainerMade) -> Option<Vec<OsText>> {
     let ContainerMade { order, environment, .. } = made;
     let order = serde_json::to_string(&order).ok()?;
@@ -241,11 +241,11 @@ pub(crate) fn way_to(made: ContainerMade) -> Option<Vec<OsText>> {
     Some(environment.chain([order]).collect())
 }
 
-/// A run of our own that sees to what a unit's shims left. It is never there beside a shim of the unit.
+/// A run that removes what a unit's shims left. It never exists together with a shim of the unit.
 pub(crate) fn beside(
     unit: &str,
     what: &str,
-    session: &str,
+    purpose: Purpose,
     env: Vec<OsText>,
 ) -> Option<Box<RunSpec>> {
     let program = ostler_os::own_executable().ok()?;
@@ -259,7 +259,8 @@ pub(crate) fn beside(
         backend: Backend::Pipe,
         size: TerminalSize::default(),
         stdin: false,
-        session_id: session.to_owned(),
+        session_id: String::new(),
+        purpose,
         unit: None,
         scope_key: Some(scope_key(unit)),
         limits: Limits::default(),
@@ -271,10 +272,10 @@ pub(crate) fn beside(
     }))
 }
 
-/// As much as is read of a list when it is declared.
+/// The same limit as for a declared list.
 const LIST_MOST: u64 = 256 << 10;
 
-/// Those that a list of agents no longer has. A list that cannot be read has everybody.
+/// The agents that a list no longer has. For an unreadable list: none.
 pub(crate) fn unlisted<'a>(units: impl Iterator<Item = &'a UnitSpec>) -> Vec<String> {
     let mut lists: HashMap<&str, Option<String>> = HashMap::new();
     let mut gone = Vec::new();
@@ -294,5 +295,5 @@ pub(crate) fn unlisted<'a>(units: impl Iterator<Item = &'a UnitSpec>) -> Vec<Str
     gone
 }
 
-/// What the engine may need to end and remove a container, beyond the container's own grace.
+/// The time that the engine may need to end and remove a container, beyond the container's own grace period.
 pub(crate) const ENGINE_MS: u64 = 5_000;

@@ -1,5 +1,5 @@
-//! Containers that left the list of agents. They are no longer watched, and run on until `down` or `stop`. A run of our own
-//! stands for each: it ends with the daemon as every run does, and takes its container with it.
+//! Containers that left the list of agents. They are no longer watched, and run on until `down` or `stop`. A run
+//! without a unit represents each: it ends with the daemon like every run, and removes its container.
 //!
 //! ```text
 //!   unit with a shim ──left the list──► leave note, TERM ──► note `is_left` ──► run `shim UNIT --left`
@@ -11,32 +11,32 @@ use crate::backends::container::{ENGINE_MS, beside, way_to};
 use crate::supervisor::Supervisor;
 use ostler_core::Event;
 use ostler_model::{
-    Actor, Backend, ContainerMade, ContainerOrder, RunId, RunRecord, RunSpec, Termination,
+    Actor, Backend, ContainerMade, ContainerOrder, Purpose, RunId, RunRecord, Termination,
 };
 
-/// One whose stand-in ends sooner by itself gets no other: `down` and the next supervisor see to it.
+/// If the run ends sooner by itself, no other is started: `down` and the next supervisor remove the container.
 const SETTLED_MS: u64 = 10_000;
 
 impl Supervisor {
-    /// The shim that is about to be ended leaves its container as it is.
+    /// Tells the shim that is about to be ended to leave its container running.
     pub(crate) fn leave_container(&self, unit: &str) {
         if self.note_of(unit, ".made").exists() {
             let _ = std::fs::write(self.note_of(unit, ContainerOrder::LEAVE), "");
         }
     }
 
-    /// A run that stands for a container without a unit.
+    /// The run of a container without a unit.
     pub(crate) fn watch_left(&mut self, unit: &str, made: ContainerMade) {
         let grace_ms = made.order.grace_ms.saturating_add(ENGINE_MS);
         let env = way_to(made);
-        let run = env.and_then(|env| beside(unit, "--left", RunSpec::LEFT_SESSION, env));
+        let run = env.and_then(|env| beside(unit, "--left", Purpose::LeftContainer, env));
         if let Some(mut run) = run {
             run.limits.grace_ms = grace_ms;
             let _ = self.new_run(run, Actor::Supervisor);
         }
     }
 
-    /// The names of those that are to end with this declaration: named, or of a file that is taken down.
+    /// The containers that this declaration ends: named, or of a file that `down` removes.
     pub(crate) fn left_to_end(&self, named: &[String], down: Option<&str>) -> Vec<String> {
         let left = self.all_made().into_iter().filter(|made| made.is_left);
         let is_meant = |order: &ContainerOrder| {
@@ -59,15 +59,15 @@ impl Supervisor {
         }
     }
 
-    /// The run that stands for the container of a unit that left the list.
+    /// The run of the container of a unit that left the list.
     pub(crate) fn is_left_watched(&self, unit: &str) -> bool {
         let run = self.sweep_of(unit).and_then(|run| self.core.world.record(run));
-        run.is_some_and(|run| run.session_id == RunSpec::LEFT_SESSION)
+        run.is_some_and(|run| run.purpose == Purpose::LeftContainer)
     }
 
-    /// The end of a run that stood for a container.
+    /// Handles the end of such a run.
     pub(crate) fn close_left(&mut self, record: &RunRecord) {
-        if record.session_id != RunSpec::LEFT_SESSION || self.life.stopping {
+        if record.purpose != Purpose::LeftContainer || self.life.stopping {
             return;
         }
         let Some(unit) = unit_of(record).map(str::to_owned) else { return };
@@ -77,7 +77,7 @@ impl Supervisor {
         let Some(made) = self.made_of(&unit) else { return };
         let ran_ms = record.ended_at_ms.unwrap_or(0).saturating_sub(record.created_at_ms);
         match record.termination {
-            // It was to go, and could not be removed in time.
+            // The container could not be removed in time.
             Some(Termination::ManualCancel) => {
                 if let Some(env) = way_to(made) {
                     self.sweep_after(&unit, env);
@@ -88,19 +88,19 @@ impl Supervisor {
         }
     }
 
-    /// A container is no process of its shim's: while the note says that there may be one, not all of the run is gone.
+    /// A container is not a process of its shim: while the note says that it may exist, the run is not extinct.
     pub(crate) fn may_have_container(&self, run: RunId) -> bool {
         let Some(record) = self.core.world.record(run) else { return false };
         let unit = match (&record.unit, record.backend_id) {
             (Some(unit), Backend::Container) => Some(unit.as_str()),
-            _ if record.session_id == RunSpec::LEFT_SESSION => unit_of(record),
+            _ if record.purpose == Purpose::LeftContainer => unit_of(record),
             _ => None,
         };
         unit.is_some_and(|unit| self.note_of(unit, ".made").exists())
     }
 }
 
-/// The unit that a run beside one is for.
+/// The unit for which such a run exists.
 fn unit_of(record: &RunRecord) -> Option<&str> {
     record.scope_key.as_deref()?.strip_prefix("unit ")
 }

@@ -1,5 +1,4 @@
-//! The ways a run is connected and held. What one of them does differently is its implementation of [`RunBackend`];
-//! everything else of a run is the same for all.
+//! The backends of runs. What is specific to a backend is in its [`RunBackend`]; all other code for runs is shared.
 //!
 //! A new backend is one file here, its variant in `model::Backend` with its spec, and its line in [`of`].
 
@@ -20,12 +19,13 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A run's stdio: its ends, which close once it is started, and ours.
+/// The stdio of a run: the descriptors that the run gets, which are closed here after its start, and those that the
+/// supervisor keeps.
 pub(crate) struct Connection {
     /// Its standard input, output and error; `None` if nothing is connected.
     pub(crate) theirs: Option<[OwnedFd; 3]>,
     pub(crate) input: Input,
-    /// Ours, which must outlive the supervisor.
+    /// The descriptors that the supervisor keeps. The guardian holds them too, so that they survive the supervisor.
     pub(crate) ends: Vec<(End, Arc<OwnedFd>)>,
 }
 
@@ -34,13 +34,13 @@ pub(crate) trait RunBackend: Sync {
     /// Opens the standard streams of a run.
     fn connect(&self, spec: &RunSpec) -> io::Result<Connection>;
 
-    /// The first process gets its streams as the controlling terminal.
+    /// The streams are a terminal, which becomes the controlling terminal of the first process.
     fn has_terminal(&self) -> bool {
         false
     }
 
-    /// The first process is a shim of Ostler's, which passes the stop signal on itself. Signalling its program too could
-    /// mean something else.
+    /// The first process is a shim of Ostler's, which forwards the stop signal to its program. The program must not be
+    /// signalled directly as well: a second signal can mean something else to it.
     fn is_shim(&self) -> bool {
         false
     }
@@ -61,22 +61,22 @@ pub(crate) trait RunBackend: Sync {
     ) {
     }
 
-    /// Where a shim notes the process that runs in its pane.
+    /// The file in which a shim records the process in its pane.
     fn pane_note(&self, _: &Supervisor, _: &RunRecord) -> Option<PathBuf> {
         None
     }
 
-    /// The process that a person means, if it is not the first one.
+    /// The pid that is shown to users, if it is not the first process.
     fn shown_pid(&self, _: &Supervisor, _: &RunRecord) -> Option<i32> {
         None
     }
 
-    /// Memory facts that the kernel does not count for the run.
+    /// Memory kills that the run's own cgroup does not show, because another program reports them.
     fn memory(&self, _: &Supervisor, _: &RunRecord) -> Option<MemorySeen> {
         None
     }
 
-    /// The run has ended: reports why, and removes what it left outside of its processes.
+    /// The run has ended: reports why, and removes what is not a process (its container, its tmux session).
     fn run_ended(&self, _: &mut Supervisor, _: &RunRecord) {}
 }
 
@@ -96,8 +96,7 @@ impl Supervisor {
 }
 
 pub(crate) fn connect(spec: &RunSpec) -> io::Result<Connection> {
-    // The output of a check is not read: its exit code is the answer.
-    if spec.session_id == RunSpec::CHECK_SESSION {
+    if spec.purpose.is_transient() {
         return Ok(Connection { theirs: None, input: Input::Closed, ends: Vec::new() });
     }
     let connection = of(spec.backend).connect(spec)?;

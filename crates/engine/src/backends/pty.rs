@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// A terminal of Ostler's.
+/// A terminal that Ostler holds.
 pub(super) struct PtyBackend;
 
 impl RunBackend for PtyBackend {

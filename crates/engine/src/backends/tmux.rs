@@ -1,5 +1,5 @@
-//! A unit in a tmux session: its run is a shim, whose environment says which session to make. The shim leaves notes for
-//! what the kernel alone does not tell: the process in the pane, and why it ended.
+//! A unit in a tmux session: its run is a shim, whose environment says which session to create. The shim writes notes about
+//! what the kernel does not report: the process in the pane, and why it ended.
 
 use crate::backends::{Connection, RunBackend, pipe};
 use crate::home::make_private_folder;
@@ -12,7 +12,7 @@ use ostler_model::{
 use serde_json::json;
 use std::path::PathBuf;
 
-/// A session of tmux that a shim holds.
+/// A tmux session. Its run is a shim.
 pub(super) struct TmuxBackend;
 
 impl RunBackend for TmuxBackend {
@@ -44,7 +44,7 @@ impl RunBackend for TmuxBackend {
     }
 
     fn shown_pid(&self, supervisor: &Supervisor, record: &RunRecord) -> Option<i32> {
-        let note = supervisor.runs.live.get(&record.run_id)?.scope.as_ref()?.pane_slot()?;
+        let note = supervisor.runs.live.get(&record.run_id)?.scope.as_ref()?.pane_note()?;
         ostler_os::PaneNote::read(note).map(|pane_program| pane_program.pid)
     }
 
@@ -84,8 +84,8 @@ impl Supervisor {
         spec.limits.grace_ms = spec.limits.grace_ms.saturating_add(CLOSE_MS);
     }
 
-    /// A folder in which a server of the program's own has its place; it ends with the run. Where it cannot be made, the
-    /// program's tmux fails, which is better than a session that nobody owns.
+    /// A folder for a tmux server that the program starts itself; that server ends with the run. If the folder cannot be created, the
+    /// program's tmux fails, which is better than a session without an owner.
     fn make_sockets(&self, unit: &str) -> String {
         let place = self.identity.home.sockets_of(unit);
         let above = place.parent().map(make_private_folder);
@@ -95,7 +95,7 @@ impl Supervisor {
         place.display().to_string()
     }
 
-    /// A server of tmux or podman is never started, nor asked, where somebody else could answer in its place.
+    /// No server of tmux or podman is started or used in a folder where another user could answer in its place.
     pub(crate) fn secure_sockets_of(&self, unit: &str) -> std::io::Result<()> {
         let Some(spec) = self.core.world.unit(unit).map(|record| &record.spec) else {
             return Ok(());
@@ -107,14 +107,14 @@ impl Supervisor {
         self.identity.home.secure_folder_of(&self.identity.home.podman_socket())
     }
 
-    /// Where a session's shim keeps what others have to know.
+    /// The paths of a session shim's notes.
     fn pane_notes(&self, unit: &str, end: &str) -> PathBuf {
         let folder = self.identity.home.path().join(TmuxOrder::FOLDER);
         let _ = std::fs::create_dir_all(&folder);
         folder.join(format!("{}{end}", TmuxOrder::note_name(unit)))
     }
 
-    /// What became of the session of a run that is over.
+    /// How the session of an ended run ended.
     fn close_session(&mut self, record: &RunRecord) {
         let Some(unit) = record.unit.clone() else { return };
         let note = self.pane_notes(&unit, ".end");
@@ -132,11 +132,11 @@ impl Supervisor {
         self.sweep_session(&unit);
     }
 
-    /// A shim that was killed left its session, and its note says so. One whose unit is to be started again is closed
+    /// A shim that was killed left its session, as its note says. If its unit will be started again, the session is closed
     /// by the next shim.
     fn sweep_session(&mut self, unit: &str) {
-        let Some(pane_slot) = self.pane_left(unit) else { return };
-        if pane_slot.is_closed {
+        let Some(pane) = self.pane_left(unit) else { return };
+        if pane.is_closed {
             let _ = std::fs::remove_file(self.pane_notes(unit, ".pane"));
             return;
         }
@@ -145,20 +145,20 @@ impl Supervisor {
         }
         let order = TmuxOrder {
             spec: TmuxSpec {
-                session: pane_slot.session,
-                socket: pane_slot.socket,
+                session: pane.session,
+                socket: pane.socket,
                 server: TmuxOwner::Other,
                 size: TerminalSize::default(),
-                program: Some(pane_slot.program),
-                is_ready_when_seated: false,
+                program: Some(pane.program),
+                is_ready_once_started: false,
             },
             argv: Vec::new(),
             cwd: "/".to_owned(),
             stop_signal: TERM,
             grace_ms: Limits::DEFAULT_GRACE_MS,
-            home: pane_slot.home,
+            home: pane.home,
             unit: unit.to_owned(),
-            run: pane_slot.run,
+            run: pane.run,
             notes: self.pane_notes(unit, "").display().to_string(),
             own_sockets: None,
         };
@@ -172,7 +172,7 @@ impl Supervisor {
         serde_json::from_str(text.split_once('\n')?.1).ok()
     }
 
-    /// What shims left behind while there was no supervisor, or when one went with them.
+    /// Removes what shims left while there was no supervisor, or when they died with it.
     pub(crate) fn sweep_sessions(&mut self) {
         let Ok(entries) = std::fs::read_dir(self.identity.home.path().join(TmuxOrder::FOLDER))
         else {
@@ -180,7 +180,7 @@ impl Supervisor {
         };
         let units = entries.flatten().filter_map(|entry| {
             let name = entry.file_name();
-            self.pane_left(name.to_str()?.strip_suffix(".pane")?).map(|pane_slot| pane_slot.unit)
+            self.pane_left(name.to_str()?.strip_suffix(".pane")?).map(|pane| pane.unit)
         });
         for unit in units.collect::<Vec<_>>() {
             if self.core.world.unit_run(&unit).is_none() {
@@ -191,10 +191,10 @@ impl Supervisor {
 }
 
 const TERM: i32 = 15;
-/// What tmux may need to tell how it ended and to close a session, beyond the program's own grace.
+/// The time that tmux may need to report the end and to close a session, beyond the program's own grace period.
 const CLOSE_MS: u64 = 10_000;
 
-/// Wanted a session, and there was no tmux when it was declared.
+/// The warning if a unit needs a session, and tmux was missing when it was declared.
 pub(crate) fn lacks_tmux(unit: &UnitSpec) -> Option<&'static str> {
     let tmux = unit.tmux.as_deref()?;
     tmux.program.is_none().then_some("there is no tmux on the PATH: it has a terminal of ours")

@@ -61,11 +61,11 @@ pub(crate) async fn watch(
     loop {
         let change = report.change();
         let (is_late, silent_ms, until_ms) = match report.judge(&spec) {
-            Judgement::Well { until_ms } => (false, 0, until_ms),
+            Judgement::Healthy { until_ms } => (false, 0, until_ms),
             Judgement::Unhealthy { silent_ms, until_ms } => (true, silent_ms, until_ms),
             Judgement::Dead { silent_ms, missed } => {
                 if !is_unhealthy {
-                    say(UnitEvent::Ailing { run, why: silence(silent_ms, spec.timeout_ms) });
+                    say(UnitEvent::Degraded { run, why: silence(silent_ms, spec.timeout_ms) });
                 }
                 let why = format!(
                     "{missed} heartbeats missed: silent for {silent_ms} ms, expected every {} ms",
@@ -75,9 +75,9 @@ pub(crate) async fn watch(
             }
         };
         if is_late && !is_unhealthy {
-            say(UnitEvent::Ailing { run, why: silence(silent_ms, spec.timeout_ms) });
+            say(UnitEvent::Degraded { run, why: silence(silent_ms, spec.timeout_ms) });
         } else if !is_late && is_unhealthy {
-            say(UnitEvent::Well { run });
+            say(UnitEvent::Recovered { run });
         }
         is_unhealthy = is_late;
         let left = until_ms.saturating_sub(ostler_os::mono_ms());

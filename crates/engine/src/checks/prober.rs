@@ -41,7 +41,7 @@ pub(crate) struct Subject {
     pub(crate) before: Vec<OsText>,
 }
 
-pub(crate) enum Order {
+pub(crate) enum ProbeCommand {
     Ready {
         subject: Subject,
         ready: ReadySpec,
@@ -100,7 +100,7 @@ pub(crate) struct Prober {
 }
 
 struct Begun {
-    orders: mpsc::UnboundedSender<Order>,
+    orders: mpsc::UnboundedSender<ProbeCommand>,
     thread: JoinHandle<()>,
 }
 
@@ -110,7 +110,7 @@ impl Prober {
         Self { engine, notify: Arc::new(notify), begun: None }
     }
 
-    pub(crate) fn order(&mut self, order: Order) -> io::Result<()> {
+    pub(crate) fn order(&mut self, order: ProbeCommand) -> io::Result<()> {
         let begun = match self.begun.take() {
             Some(begun) => begun,
             None => begin(self.engine.clone(), Arc::clone(&self.notify))?,
@@ -123,7 +123,7 @@ impl Prober {
     /// The run is over: stop its checks.
     pub(crate) fn forget(&self, run: RunId) {
         if let Some(begun) = &self.begun {
-            let _ = begun.orders.send(Order::Forget(run));
+            let _ = begun.orders.send(ProbeCommand::Forget(run));
         }
     }
 }
@@ -150,7 +150,7 @@ impl Drop for Prober {
 
 pub(crate) type NotifyFn = Arc<dyn Fn(Probed) + Send + Sync>;
 
-async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, notify: NotifyFn) {
+async fn work(mut inbox: mpsc::UnboundedReceiver<ProbeCommand>, engine: Handle, notify: NotifyFn) {
     let mut tasks: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
     let mut deadmen = Vec::new();
     let mut running: std::collections::HashMap<RunId, Vec<tokio::task::AbortHandle>> =
@@ -162,18 +162,18 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, notify:
         };
         let Some(order) = order else { break };
         match order {
-            Order::Receive { run, word, report } => {
+            ProbeCommand::Receive { run, word, report } => {
                 let (engine, notify) = (engine.clone(), Arc::clone(&notify));
                 let task = tasks.spawn(apps::receive(word, report, engine, notify));
                 running.entry(run).or_default().push(task);
             }
-            Order::Liveness { report, heartbeat } => {
+            ProbeCommand::Liveness { report, heartbeat } => {
                 let (notify, run) = (Arc::clone(&notify), report.run);
                 let task =
                     tasks.spawn(async move { liveness::watch(&report, heartbeat, &*notify).await });
                 running.entry(run).or_default().push(task);
             }
-            Order::Ready { subject, ready, register_ms } => {
+            ProbeCommand::Ready { subject, ready, register_ms } => {
                 let (notify, engine, run) = (Arc::clone(&notify), engine.clone(), subject.run);
                 let task = tasks.spawn(async move {
                     let unit = subject.unit.clone();
@@ -184,7 +184,7 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, notify:
                 });
                 running.entry(run).or_default().push(task);
             }
-            Order::Health { subject, health } => {
+            ProbeCommand::Health { subject, health } => {
                 let (notify, engine, run) = (Arc::clone(&notify), engine.clone(), subject.run);
                 let task = tasks.spawn(async move {
                     let why = until_unhealthy(&subject, &health, &engine, &*notify).await;
@@ -193,13 +193,13 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, notify:
                 });
                 running.entry(run).or_default().push(task);
             }
-            Order::Readiness { subject, health } => {
+            ProbeCommand::Readiness { subject, health } => {
                 let (notify, engine, run) = (Arc::clone(&notify), engine.clone(), subject.run);
                 let task = tasks
                     .spawn(async move { stay_ready(&subject, &health, &engine, &*notify).await });
                 running.entry(run).or_default().push(task);
             }
-            Order::Unattended { subject, argv, mono_ms } => {
+            ProbeCommand::Unattended { subject, argv, mono_ms } => {
                 let (notify, engine, run) = (Arc::clone(&notify), engine.clone(), subject.run);
                 let task = tasks.spawn(async move {
                     let idle = match execute(&argv, &subject, QUESTION_MOST, &engine).await {
@@ -210,10 +210,10 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, notify:
                 });
                 running.entry(run).or_default().push(task);
             }
-            Order::Post(message) => {
+            ProbeCommand::Post(message) => {
                 tasks.spawn(async move { deliver(message).await });
             }
-            Order::Deadmen(wanted) => {
+            ProbeCommand::Deadmen(wanted) => {
                 for task in deadmen.drain(..) {
                     let task: tokio::task::AbortHandle = task;
                     task.abort();
@@ -223,7 +223,7 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, notify:
                     deadmen.push(tasks.spawn(async move { keep_notifying(one, &engine).await }));
                 }
             }
-            Order::Forget(run) => {
+            ProbeCommand::Forget(run) => {
                 for task in running.remove(&run).unwrap_or_default() {
                     task.abort();
                 }
@@ -333,7 +333,11 @@ async fn stay_ready(
             Ok(()) => {
                 (failures, successes) = (0, successes + 1);
                 if successes == health.successes {
-                    say(if is_ready { UnitEvent::Well { run } } else { UnitEvent::Ready { run } });
+                    say(if is_ready {
+                        UnitEvent::Recovered { run }
+                    } else {
+                        UnitEvent::Ready { run }
+                    });
                     is_ready = true;
                 }
             }
@@ -342,7 +346,7 @@ async fn stay_ready(
                 (failures, successes) = (failures + 1, 0);
                 let why = format!("not ready: {why}");
                 if is_ready && failures == health.failures {
-                    say(UnitEvent::Ailing { run, why });
+                    say(UnitEvent::Degraded { run, why });
                 } else if !is_ready {
                     notes.add(notify, What::CheckFailed, &why, failures);
                 }

@@ -163,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_counts_as_it_is() {
+    fn a_line_without_an_end_is_searched_as_it_is() {
         let mut watch = watch("prompt> $");
         assert!(!watch.add(b"the pro"));
         assert!(watch.add(b"mpt> "));
     }
 
     #[test]
-    fn letters_that_are_not_ascii_do_not_hide_a_word() {
+    fn a_word_is_found_among_letters_that_are_not_ascii() {
         let mut watch = watch(r"\bfertig\b");
         assert!(!watch.add("läuft\n".as_bytes()));
         assert!(watch.add("jetzt fertig, schön\n".as_bytes()));
@@ -178,7 +178,7 @@ mod tests {
 
     /// 64 MiB without a newline, in small pieces: quadratic work would take hours here.
     #[test]
-    fn a_flood_without_a_newline_is_looked_at_once() {
+    fn a_flood_without_a_newline_is_searched_once() {
         for pattern in ["ready", r"\bbereit\b"] {
             let mut watch = watch(pattern);
             if pattern != "ready" {

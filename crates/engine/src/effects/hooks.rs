@@ -1,8 +1,8 @@
 //! Notification hooks: a command, or a POST to a URL.
 
-use crate::checks::prober::{Message, Order};
+use crate::checks::prober::{Message, ProbeCommand};
 use crate::supervisor::Supervisor;
-use ostler_model::{Actor, Condition, DeadmanSpec, HookTarget, OsText, RunSpec};
+use ostler_model::{Actor, Condition, DeadmanSpec, HookTarget, OsText, Purpose};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -22,8 +22,10 @@ impl Supervisor {
                     "atMs": ostler_os::wall_ms(),
                     "home": self.identity.home.path().display().to_string(),
                 });
-                let _ =
-                    self.threads.prober.order(Order::Post(Message { url, body: body.to_string() }));
+                let _ = self
+                    .threads
+                    .prober
+                    .order(ProbeCommand::Post(Message { url, body: body.to_string() }));
             }
             HookTarget::Command(argv) => {
                 let mut spec = crate::units::run_spec(&record.spec);
@@ -36,7 +38,7 @@ impl Supervisor {
                     ]
                     .map(|variable| OsText(variable.into_bytes())),
                 );
-                spec.session_id = RunSpec::HOOK_SESSION.to_owned();
+                spec.purpose = Purpose::Hook;
                 spec.unit = None;
                 spec.scope_key = None;
                 spec.limits.timeout_ms = Some(HOOK_MS);
@@ -55,7 +57,7 @@ impl Supervisor {
             .collect();
         if wanted != self.schedule.deadmen {
             self.schedule.deadmen.clone_from(&wanted);
-            let _ = self.threads.prober.order(Order::Deadmen(wanted.into_iter().collect()));
+            let _ = self.threads.prober.order(ProbeCommand::Deadmen(wanted.into_iter().collect()));
         }
     }
 }

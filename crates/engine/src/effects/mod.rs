@@ -1,4 +1,4 @@
-//! Carrying out what was decided. What comes of it goes back as an event.
+//! Carries out the core's effects. Their results go back to the core as events.
 
 pub(crate) mod hooks;
 pub(crate) mod spawn;
@@ -27,13 +27,13 @@ impl Supervisor {
             Effect::CheckHealth { unit, run } => self.check_health(unit, run),
             Effect::Spawn(run) => match durable {
                 Durable::No if self.is_unsaved(run) => self.refuse_unrecorded(run),
-                // The intent of one that waited for its place was written when it came.
+                // The intent of a run that waited for its scope was written when it was requested.
                 Durable::Yes | Durable::No if self.is_still_ours(run) => self.spawn(run),
-                // Another supervisor settled the intent while we stood still.
+                // Another supervisor ended the run while this one was stopped.
                 Durable::Yes | Durable::No => {}
             },
             Effect::Adopt(record) => self.adopt(&record),
-            // It may have come to its end later in the same turn: then nobody is signalled.
+            // The run may have ended later in the same turn: then no signal is sent.
             Effect::Signal { run, signal } => {
                 if self.core.world.record(run).is_some() {
                     self.signal(run, signal);
@@ -74,7 +74,7 @@ impl Supervisor {
         self.store.unsaved.runs.iter().any(|record| record.run_id == run)
     }
 
-    /// The intent is not on disk, so nothing is executed and nothing is remembered.
+    /// The intent is not on disk, so nothing is executed or stored.
     fn refuse_unrecorded(&mut self, run: RunId) {
         self.store.unsaved.forget(run);
         self.drop_live(run);
@@ -86,14 +86,14 @@ impl Supervisor {
         self.core.events.push_back(Event::IntentLost { run });
     }
 
-    /// Whoever waits for a run that will never be.
+    /// Answers callers that wait for a run that will not start.
     fn answer_in_vain(&mut self, run: RunId) {
         for waiter in self.waiting.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::NotLive);
         }
     }
 
-    /// We may have been stopped for longer than our lease between the commit and now.
+    /// This process may have been stopped for longer than its lease between the commit and now.
     fn is_still_ours(&mut self, run: RunId) -> bool {
         if self.core.world.holds_lease(now()) {
             return true;
@@ -104,7 +104,7 @@ impl Supervisor {
 
     fn signal(&mut self, run: RunId, signal: Signal) {
         if signal == Signal::Term {
-            // What an app left behind does not listen for it.
+            // Processes that an app left behind do not receive the event.
             let is_alive =
                 |live: &LiveRun| live.process.as_ref().is_some_and(|own| !own.has_ended());
             if self.runs.live.get(&run).is_some_and(is_alive) && self.ask_app_to_end(run) {
@@ -144,7 +144,7 @@ impl Supervisor {
         }
     }
 
-    /// As its unit is declared now, which may have changed since it was started. A shim sends the same to its program.
+    /// The stop signal of the unit's current declaration, which may have changed since the start. A shim sends the same to its program.
     fn stop_signal_of(&self, run: RunId) -> ostler_os::Signal {
         let record = self.core.world.record(run);
         let unit = record.and_then(|record| self.core.world.unit(record.unit.as_deref()?));
@@ -164,7 +164,7 @@ impl Supervisor {
         self.run_entry(run, What::TermSent, &why, evidence);
     }
 
-    /// If it is empty already, there will be no change to be told of.
+    /// If the scope is empty already, the kernel will report no change.
     fn watch_or_tell(&mut self, run: RunId) {
         self.watch(run);
         let tree = self.survey(run);

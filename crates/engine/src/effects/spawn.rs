@@ -44,7 +44,9 @@ impl Supervisor {
             })
             .ok_or_else(|| SpawnError::new(SpawnStage::Prepare, 0, "run", "", false))?;
         let prepared = |error: io::Error| prepare_error(&spec, error);
-        if let Some(description) = spec.scope_key.as_deref().and_then(|key| self.lives_on(key)) {
+        if let Some(description) =
+            spec.scope_key.as_deref().and_then(|key| self.survivor_in_scope(key))
+        {
             return Err(prepared(io::Error::other(description)));
         }
         if let Some(unit) = &spec.unit {
@@ -66,14 +68,14 @@ impl Supervisor {
         let limits = self.core.world.record(run).and_then(|record| record.enforced.clone());
         let is_passing = self.is_passing(run);
         let mut scope = if is_passing {
-            self.platform.room.make_passing(&run.to_string(), limits.as_deref())
+            self.platform.scopes.make_passing(&run.to_string(), limits.as_deref())
         } else {
-            self.platform.room.make(&run.to_string(), limits.as_deref())
+            self.platform.scopes.make(&run.to_string(), limits.as_deref())
         };
         if let Some(note) = self.core.world.record(run).and_then(|record| self.pane_note(record)) {
             // A note in its place belongs to another run.
             let _ = std::fs::remove_file(&note);
-            scope.sit_at(note);
+            scope.set_pane_note(note);
         }
         // A run without a cgroup gets its own reaper. The guardian holds the reaper's note.
         let reaper = match scope.has_leaf() {
@@ -107,7 +109,7 @@ impl Supervisor {
         let launched = match launched {
             Ok(launched) => launched,
             Err(error) => {
-                self.platform.room.take_back(scope);
+                self.platform.scopes.take_back(scope);
                 if !is_passing {
                     self.let_go_ends(run, &connection.ends);
                 }
@@ -187,7 +189,7 @@ impl Supervisor {
         }
         let mut scope = ScopeFactory::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
         if let Some(note) = self.pane_note(record) {
-            scope.sit_at(note);
+            scope.set_pane_note(note);
         }
         let leader = record.process_group_id.or(record.pid).unwrap_or(0);
         let is_gone = process.is_none();
@@ -208,6 +210,7 @@ impl Supervisor {
         }
         self.threads.limit_watch.add(run, scope.memory_alarm(leader));
         let output = self.resumed_output(record, &ends);
+        self.note_gaps(record);
         self.runs.live.insert(
             run,
             LiveRun {

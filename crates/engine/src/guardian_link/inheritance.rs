@@ -43,11 +43,11 @@ impl End {
 }
 
 pub(crate) const LOCK: &str = "lock";
-pub(crate) const DOOR: &str = "control-socket";
-pub(crate) const APP_DOOR: &str = "app-socket";
+pub(crate) const CONTROL_SOCKET: &str = "control-socket";
+pub(crate) const APP_SOCKET: &str = "app-socket";
 /// The socket files of these two, by which the next supervisor checks that the sockets were not replaced.
-pub(crate) const DOOR_FILE: &str = "control-socket-file";
-pub(crate) const APP_DOOR_FILE: &str = "app-socket-file";
+pub(crate) const CONTROL_SOCKET_FILE: &str = "control-socket-file";
+pub(crate) const APP_SOCKET_FILE: &str = "app-socket-file";
 pub(crate) const REAPED: &str = "reaped";
 pub(crate) const SPLICE: [&str; 3] = ["splice-out", "splice-in", "splice-note"];
 
@@ -62,7 +62,7 @@ pub struct Inheritance {
 impl Inheritance {
     pub fn new(descriptors: Vec<(String, OwnedFd)>) -> Self {
         let descriptors: HashMap<_, _> = descriptors.into_iter().collect();
-        Self { is_of_another: descriptors.contains_key(DOOR), descriptors }
+        Self { is_of_another: descriptors.contains_key(CONTROL_SOCKET), descriptors }
     }
 
     pub(crate) fn take(&mut self, name: &str) -> Option<OwnedFd> {

@@ -6,14 +6,15 @@ pub(crate) mod inheritance;
 
 use crate::guardian_link::fd_store::FdStore;
 use crate::guardian_link::inheritance::{
-    APP_DOOR, APP_DOOR_FILE, DOOR, DOOR_FILE, End, Inheritance, LOCK, REAPED, SPLICE,
+    APP_SOCKET, APP_SOCKET_FILE, CONTROL_SOCKET, CONTROL_SOCKET_FILE, End, Inheritance, LOCK,
+    REAPED, SPLICE,
 };
 use crate::output::{Source, left_over};
-use crate::supervisor::{GUARDIAN, GUARDIAN_LINE, REPORTS, Supervisor};
+use crate::supervisor::{GUARDIAN, GUARDIAN_CONNECTION, REPORTS, Supervisor};
 use ostler_core::{Event, ExitStatus};
 use ostler_model::{RunId, What};
 use ostler_os::{Background, Ending, Interest, Note, Process, RunReaper, SplicePipe};
-use ostler_registry::{Registry, Rollback};
+use ostler_registry::Rollback;
 use serde_json::json;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -37,7 +38,7 @@ pub struct GuardianInfo {
     /// The interval in which a heartbeat is expected.
     pub watchdog_ms: Option<u64>,
     /// Why the program of an upgrade was not used.
-    pub went_back: Option<String>,
+    pub rollback_reason: Option<String>,
 }
 
 /// Sends heartbeats only if all threads are alive, not just the one that sends them.
@@ -51,7 +52,7 @@ struct Watchdog {
 #[derive(Debug, Default)]
 pub(crate) struct ThreadHeartbeats {
     pub(crate) output_writer: AtomicU64,
-    pub(crate) door: AtomicU64,
+    pub(crate) control_socket: AtomicU64,
 }
 
 pub(crate) struct GuardianLink {
@@ -170,7 +171,7 @@ impl Supervisor {
     pub fn report_ready(&mut self) {
         let live = self.runs.live.len();
         // From here on, no rollback is possible.
-        Registry::drop_copy(self.identity.home.registry());
+        self.identity.home.registry().drop_copy();
         self.guardian.guardian_link.fd_store.report_ready(&format!("{live} runs"));
         if let Some(watchdog) = &mut self.guardian.guardian_link.watchdog {
             watchdog.due = ostler_os::mono_ms();
@@ -178,12 +179,12 @@ impl Supervisor {
     }
 
     /// Records that an upgrade failed, and what happened to the registry.
-    pub(crate) fn note_way_back(&mut self, registry: Option<Rollback>) {
+    pub(crate) fn note_rollback(&mut self, registry: Option<Rollback>) {
         let runs = match registry {
             Some(Rollback::Yes { runs }) => Some(runs),
             Some(Rollback::NoCopy | Rollback::Shared) | None => None,
         };
-        let why = self.guardian.guardian_info.went_back.clone();
+        let why = self.guardian.guardian_info.rollback_reason.clone();
         if why.is_none() && runs.is_none() {
             return;
         }
@@ -224,9 +225,11 @@ impl Supervisor {
             return;
         };
         watchdog.due = now_ms + watchdog.every_ms;
-        let heartbeats_seen =
-            [&self.guardian.heartbeats_seen.output_writer, &self.guardian.heartbeats_seen.door]
-                .map(|heartbeats_seen| heartbeats_seen.load(Ordering::Acquire));
+        let heartbeats_seen = [
+            &self.guardian.heartbeats_seen.output_writer,
+            &self.guardian.heartbeats_seen.control_socket,
+        ]
+        .map(|heartbeats_seen| heartbeats_seen.load(Ordering::Acquire));
         if heartbeats_seen == [watchdog.liveness; 2] {
             self.guardian.guardian_link.fd_store.report_alive();
             watchdog.liveness += 1;
@@ -259,7 +262,7 @@ impl Supervisor {
             .create(true)
             .append(true)
             .mode(0o600)
-            .custom_flags(ostler_os::NO_WAITING)
+            .custom_flags(ostler_sys::NONBLOCK)
             .open(self.identity.home.log());
         let log = log.or_else(|_| OpenOptions::new().write(true).open("/dev/null"));
         let own = std::process::id().to_string();
@@ -273,7 +276,7 @@ impl Supervisor {
         let started = log.and_then(|log| ostler_os::start_beside(&arguments, &environment, &log));
         match started {
             Ok((pid, line)) => {
-                let _ = self.platform.poller.add(&line, GUARDIAN_LINE, Interest::Readable);
+                let _ = self.platform.poller.add(&line, GUARDIAN_CONNECTION, Interest::Readable);
                 self.guardian.guardian_link.starting = Some((pid, line));
             }
             Err(_) => self.guardian.guardian_link.retry_at = Some(ostler_os::mono_ms() + RETRY_MS),
@@ -400,8 +403,8 @@ impl Supervisor {
         // The sockets are taken last of all, because clients may be waiting on them.
         let inheritance = &mut self.guardian.guardian_link.inheritance;
         let mut take = |name: &str| Some((name.to_owned(), inheritance.take(name)?));
-        let doors = [DOOR, DOOR_FILE, APP_DOOR, APP_DOOR_FILE];
-        let ours = Inheritance::new(doors.into_iter().filter_map(&mut take).collect());
+        let names = [CONTROL_SOCKET, CONTROL_SOCKET_FILE, APP_SOCKET, APP_SOCKET_FILE];
+        let ours = Inheritance::new(names.into_iter().filter_map(&mut take).collect());
         let rest = std::mem::replace(&mut self.guardian.guardian_link.inheritance, ours).rest();
         for name in rest {
             let is_anothers = others.iter().any(|run| name.starts_with(&run.short()));

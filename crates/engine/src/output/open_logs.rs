@@ -1,6 +1,7 @@
 //! Writes the segments of one run. Files are opened on demand and only a few stay open: an idle run holds no descriptor
 //! of its log.
 
+use super::gap_note::{Gap, GapNote};
 use super::segment::{Mark, StreamKind, index_path, log_path, remove, segments};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -22,6 +23,8 @@ pub(super) struct LogWriter {
     files: Option<Files>,
     /// Where the gap began, while writing fails.
     gap_from: Option<u64>,
+    /// The note of this gap on disk, if there is a segment before it.
+    gap_note: Option<GapNote>,
 }
 
 #[derive(Debug)]
@@ -32,7 +35,7 @@ struct Files {
 
 /// The result of a write.
 #[derive(Debug)]
-pub(super) enum Written {
+pub(super) enum WriteOutcome {
     Kept,
     /// Nothing could be stored from this offset on; reported once.
     GapBegan {
@@ -59,6 +62,7 @@ impl LogWriter {
             last_mark: None,
             files: None,
             gap_from: None,
+            gap_note: None,
         }
     }
 
@@ -70,7 +74,9 @@ impl LogWriter {
         let end = segments.last().map_or(0, |(start, length)| start + length);
         writer.starts = segments.into_iter().map(|(start, _)| start).collect();
         writer.offset = end.max(counted);
-        writer.gap_from = (writer.offset > end).then_some(end);
+        if writer.offset > end {
+            writer.begin_gap(end, writer.offset);
+        }
         writer
     }
 
@@ -81,7 +87,7 @@ impl LogWriter {
         files.log.read_exact_at(bytes, from).is_ok()
     }
 
-    pub(super) fn append(&mut self, kind: StreamKind, bytes: &[u8], at_ms: u64) -> Written {
+    pub(super) fn append(&mut self, kind: StreamKind, bytes: &[u8], at_ms: u64) -> WriteOutcome {
         self.append_with(kind, bytes.len(), at_ms, |log| log.write_all(bytes))
     }
 
@@ -92,27 +98,41 @@ impl LogWriter {
         length: usize,
         at_ms: u64,
         put: impl FnOnce(&mut File) -> io::Result<()>,
-    ) -> Written {
+    ) -> WriteOutcome {
         let from = self.offset;
         let outcome = self.try_append(kind, at_ms, put);
         self.offset = from + length as u64;
         match (outcome, self.gap_from) {
-            (Ok(()), None) => Written::Kept,
+            (Ok(()), None) => WriteOutcome::Kept,
             (Ok(()), Some(gap)) => {
                 self.gap_from = None;
-                Written::GapEnded { from: gap, to: from }
+                self.gap_note = None;
+                WriteOutcome::GapEnded { from: gap, to: from }
             }
             (Err(error), None) => {
                 // The written part of this chunk stays; the next attempt begins a new segment.
                 let from = self.kept_until().unwrap_or(from);
                 self.drop_empty_segment(from);
-                self.gap_from = Some(from);
-                Written::GapBegan { from, error }
+                self.begin_gap(from, self.offset);
+                WriteOutcome::GapBegan { from, error }
             }
-            (Err(_), Some(_)) => {
+            (Err(_), Some(gap)) => {
                 self.drop_empty_segment(from);
-                Written::Lost
+                if let Some(note) = &self.gap_note {
+                    note.write(Gap { from: gap, to: self.offset });
+                }
+                WriteOutcome::Lost
             }
+        }
+    }
+
+    /// Everything between these offsets is lost, and probably what follows too.
+    fn begin_gap(&mut self, from: u64, to: u64) {
+        self.gap_from = Some(from);
+        let last = self.starts.last();
+        self.gap_note = last.and_then(|start| GapNote::open(&index_path(&self.folder, *start)));
+        if let Some(note) = &self.gap_note {
+            note.write(Gap { from, to });
         }
     }
 
@@ -132,6 +152,9 @@ impl LogWriter {
         let mark = Mark { offset: self.offset, at_ms, kind };
         let needed = self.last_mark.is_none_or(|last| mark.is_needed_after(&last));
         let Some(files) = self.files.as_mut() else { return Err(io::ErrorKind::NotFound.into()) };
+        if self.last_mark.is_none() && files.index.stream_position()? == 0 {
+            files.index.write_all(&Gap::NONE)?;
+        }
         if needed {
             files.index.write_all(&mark.encode())?;
             self.last_mark = Some(mark);

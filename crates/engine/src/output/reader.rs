@@ -189,7 +189,7 @@ impl LogReader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::open_logs::{LogWriter, Written};
+    use super::super::open_logs::{LogWriter, WriteOutcome};
     use super::*;
 
     /// Writes and counts as the output writer does.
@@ -207,7 +207,7 @@ mod tests {
             Self { _folder: folder, state, writer: LogWriter::new(path, most_bytes) }
         }
 
-        fn add(&mut self, kind: StreamKind, bytes: &[u8], at_ms: u64) -> Written {
+        fn add(&mut self, kind: StreamKind, bytes: &[u8], at_ms: u64) -> WriteOutcome {
             let written = self.writer.append(kind, bytes, at_ms);
             self.state.add(kind, bytes, at_ms, at_ms);
             written
@@ -241,7 +241,7 @@ mod tests {
 
     /// R12: bytes are exact and streams are separate, from memory and from disk.
     #[test]
-    fn streams_are_told_apart_and_bytes_are_exact() {
+    fn streams_are_separate_and_bytes_are_exact() {
         let mut log = Log::new(1 << 20);
         let large: Vec<u8> = (0..50_000u32).map(|number| (number % 251) as u8).collect();
         log.add(StreamKind::Stdout, b"one\n", 10);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn rotation_drops_the_oldest_and_the_gap_is_told() {
+    fn rotation_drops_the_oldest_output_and_reports_the_gap() {
         let mut log = Log::new(256 << 10);
         let line = vec![b'x'; 1000];
         for number in 0..1_000 {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_cannot_be_written_has_a_gap_and_goes_on_afterwards() {
+    fn a_log_that_cannot_be_written_has_a_gap_and_continues_afterwards() {
         let mut log = Log::new(1 << 20);
         log.add(StreamKind::Stdout, b"before\n", 1);
         let folder = log.state.folder().to_owned();
@@ -308,16 +308,16 @@ mod tests {
             let mut writer = LogWriter::new(folder.clone(), 1 << 20);
             assert!(matches!(
                 writer.append(StreamKind::Stdout, b"before\n", 1),
-                Written::GapBegan { from: 0, .. }
+                WriteOutcome::GapBegan { from: 0, .. }
             ));
             writer
         };
         let lost = vec![b'y'; 10_000];
-        assert!(matches!(log.add(StreamKind::Stdout, &lost, 2), Written::Lost));
+        assert!(matches!(log.add(StreamKind::Stdout, &lost, 2), WriteOutcome::Lost));
         std::fs::remove_file(&folder).expect("out of the way");
         assert!(matches!(
             log.add(StreamKind::Stdout, b"after\n", 3),
-            Written::GapEnded { from: 0, to: 10_007 }
+            WriteOutcome::GapEnded { from: 0, to: 10_007 }
         ));
         let all = log.all(7);
         assert_eq!(all[0].1, b"<gap>");

@@ -11,19 +11,19 @@ pub(crate) struct Screen {
     emulator: Emulator,
     offset: u64,
     /// The pane whose size the screen follows, if the size is not ours to set.
-    pane_slot: Option<Seat>,
+    pane: Option<PaneTerminal>,
     /// An adopted run's screen is not drawn before it is needed.
     is_undrawn: bool,
 }
 
 impl Screen {
     pub(crate) fn new(size: TerminalSize) -> Self {
-        Self { emulator: Emulator::new(size), offset: 0, pane_slot: None, is_undrawn: false }
+        Self { emulator: Emulator::new(size), offset: 0, pane: None, is_undrawn: false }
     }
 
     /// For a run in a tmux session: attached clients change its size. The note names its terminal.
     pub(crate) fn pane_program(self, note: PathBuf) -> Self {
-        Self { pane_slot: Some(Seat { note, terminal: None }), ..self }
+        Self { pane: Some(PaneTerminal { note, terminal: None }), ..self }
     }
 
     pub(crate) fn undrawn(size: TerminalSize) -> Self {
@@ -42,7 +42,8 @@ impl Screen {
 
     /// Follows the terminal's size, which may have changed since the last look.
     pub(super) fn follow_size(&mut self) {
-        if let Some(size) = self.pane_slot.as_mut().and_then(Seat::size).map(TerminalSize::clamped)
+        if let Some(size) =
+            self.pane.as_mut().and_then(PaneTerminal::size).map(TerminalSize::clamped)
             && size != self.emulator.size()
         {
             self.emulator.resize(size);
@@ -90,12 +91,12 @@ impl Screen {
 
 /// A terminal whose other side belongs to another program.
 #[derive(Debug)]
-struct Seat {
+struct PaneTerminal {
     note: PathBuf,
     terminal: Option<PathBuf>,
 }
 
-impl Seat {
+impl PaneTerminal {
     fn size(&mut self) -> Option<TerminalSize> {
         if self.terminal.is_none() {
             self.terminal = PaneNote::read(&self.note)?.terminal();

@@ -1,9 +1,11 @@
 //! The layout of a run's log on disk.
 //!
 //! A log is a folder of segments, each named after the offset of its first byte. `<offset>.log` holds raw bytes;
-//! `<offset>.idx` records from which offset on which stream wrote, and when. A segment is contiguous. A range that
-//! belongs to no segment is a gap: dropped by rotation, or never written.
+//! `<offset>.idx` begins with the note of a gap ([`gap_note`](super::gap_note)), and records from which offset on which
+//! stream wrote, and when. A segment is contiguous. A range that belongs to no segment is a gap: dropped by rotation,
+//! or never written.
 
+use super::gap_note::Gap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -46,7 +48,11 @@ impl Mark {
         Some(Self {
             offset: u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?),
             at_ms: u64::from_le_bytes(bytes.get(8..16)?.try_into().ok()?),
-            kind: if *bytes.get(16)? == 0 { StreamKind::Stdout } else { StreamKind::Stderr },
+            kind: match *bytes.get(16)? {
+                0 => StreamKind::Stdout,
+                1 => StreamKind::Stderr,
+                _ => return None,
+            },
         })
     }
 }
@@ -59,10 +65,19 @@ pub(super) fn index_path(folder: &Path, start: u64) -> PathBuf {
     folder.join(format!("{start:020}.idx"))
 }
 
-/// The end of the log on disk.
+/// The end of the log on disk. Output behind the last segment that is known to be lost counts as well.
 pub(crate) fn end_on_disk(folder: &Path) -> u64 {
     let segments = segments(folder).unwrap_or_default();
-    segments.last().map_or(0, |(start, length)| start + length)
+    let Some((start, length)) = segments.last() else { return 0 };
+    let lost_until = Gap::read(&index_path(folder, *start)).map_or(0, |gap| gap.to);
+    lost_until.max(start + length)
+}
+
+/// The newest ranges that could not be written, as the notes in the last two indexes have them.
+pub(crate) fn recent_gaps(folder: &Path) -> Vec<Gap> {
+    let segments = segments(folder).unwrap_or_default();
+    let last_two = segments.iter().rev().take(2).rev();
+    last_two.filter_map(|(start, _)| Gap::read(&index_path(folder, *start))).collect()
 }
 
 /// The bytes of one stream in a range, as far as they are on disk.
@@ -137,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_read_back() {
+    fn marks_are_read_back() {
         let mark = Mark { offset: 1 << 40, at_ms: 1_700_000_000_000, kind: StreamKind::Stderr };
         assert_eq!(Mark::decode(&mark.encode()), Some(mark));
         assert_eq!(Mark::decode(&[0; 16]), None);

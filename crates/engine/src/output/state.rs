@@ -139,14 +139,14 @@ impl OutputState {
         self.notify();
     }
 
-    /// From now on, queries of the program are answered while nobody is attached whose terminal would answer.
+    /// From now on, queries of the program are answered while no client is attached whose terminal would answer.
     pub(crate) fn answer_queries(&self, input: &Arc<Input>, hands: &Arc<AttachCount>) {
         if input.is_terminal() {
             let _ = self.query_input.set((Arc::clone(input), Arc::clone(hands)));
         }
     }
 
-    /// If somebody else is typing at this moment, or the program does not read, there is no answer: programs ask again
+    /// If another caller is typing at this moment, or the program does not read, there is no answer: programs ask again
     /// or go on without one.
     fn reply(&self, replies: &[u8]) {
         let Some((input, hands)) = self.query_input.get().filter(|_| !replies.is_empty()) else {

@@ -7,7 +7,7 @@
 use super::segment::segments;
 use super::writer::OutputEvent;
 use ostler_model::{RunId, RunRecord, Termination};
-use ostler_registry::{Reader, RunQuery};
+use ostler_registry::{Registry, RunQuery};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ pub(crate) struct Swept {
 /// The data for one measurement and removal.
 pub(crate) struct Sweep {
     pub(crate) runs: PathBuf,
-    pub(crate) registry: PathBuf,
+    pub(crate) registry: Arc<dyn Registry>,
     pub(crate) total: Arc<OutputTotal>,
 }
 
@@ -119,7 +119,7 @@ impl Sweep {
         }
         let goal = most - most / 20;
         let query = RunQuery { newest: None };
-        let ended = Reader::open(&self.registry).and_then(|reader| reader.ended(query));
+        let ended = self.registry.reader().and_then(|reader| reader.ended(query));
         let mut ended = ended.unwrap_or_default();
         ended.sort_by_key(|run| (has_failed(run), run.ended_at_ms));
         for run in ended {
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_measured_when_the_bound_is_passed_and_not_at_every_write_beyond() {
+    fn the_log_is_measured_once_when_it_exceeds_its_bound() {
         let total = OutputTotal::new(100 << 20);
         assert!(!total.add(100 << 20));
         assert!(total.add(1));

@@ -10,7 +10,7 @@
 //! log. The guardian also holds the splice pipe, with a note of which run its bytes belong to. If the supervisor is
 //! killed in between, the next one writes the rest, and no byte is lost or written twice.
 
-use super::open_logs::{LogWriter, OpenLogs, Written};
+use super::open_logs::{LogWriter, OpenLogs, WriteOutcome};
 use super::segment::StreamKind;
 use super::splice::OutputSplice;
 use super::state::OutputState;
@@ -75,7 +75,7 @@ pub(crate) enum Source {
     Terminal(Arc<OwnedFd>),
 }
 
-enum Order {
+enum WriterCommand {
     Add(NewLog),
     /// The run is over: stop reading, even if a process still holds the other end.
     Close(RunId),
@@ -100,7 +100,7 @@ enum Order {
 
 /// The dispatcher's side.
 pub(crate) struct OutputWriter {
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<WriterCommand>,
     waker: Waker,
     thread: Option<JoinHandle<()>>,
 }
@@ -144,34 +144,34 @@ impl OutputWriter {
     }
 
     pub(crate) fn add(&self, log: NewLog) {
-        self.order(Order::Add(log));
+        self.order(WriterCommand::Add(log));
     }
 
     pub(crate) fn close(&self, run: RunId) {
-        self.order(Order::Close(run));
+        self.order(WriterCommand::Close(run));
     }
 
     pub(crate) fn hand(&self, from: RunId, to: RunId, state: Arc<OutputState>, most_bytes: u64) {
-        self.order(Order::Hand { from, to, state, most_bytes });
+        self.order(WriterCommand::Hand { from, to, state, most_bytes });
     }
 
     pub(crate) fn remove_folder(&self, folder: PathBuf) {
-        self.order(Order::RemoveFolder(folder));
+        self.order(WriterCommand::RemoveFolder(folder));
     }
 
     pub(crate) fn trim(&self, run: RunId, keeps: u64) {
-        self.order(Order::Trim { run, keeps });
+        self.order(WriterCommand::Trim { run, keeps });
     }
 
     pub(crate) fn empty_splice(&self) {
-        self.order(Order::EmptySplice);
+        self.order(WriterCommand::EmptySplice);
     }
 
     pub(crate) fn liveness(&self, liveness: u64) {
-        self.order(Order::Liveness(liveness));
+        self.order(WriterCommand::Liveness(liveness));
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: WriterCommand) {
         if self.orders.send(order).is_ok() {
             self.waker.wake();
         }
@@ -179,7 +179,7 @@ impl OutputWriter {
 
     /// Writes everything that was read before it returns.
     pub(crate) fn finish(&mut self) {
-        self.order(Order::Quit);
+        self.order(WriterCommand::Quit);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -238,7 +238,7 @@ struct Log {
 struct Worker {
     poller: Poller,
     waker: Waker,
-    inbox: mpsc::Receiver<Order>,
+    inbox: mpsc::Receiver<WriterCommand>,
     notify: Box<dyn Fn(OutputEvent) + Send>,
     streams: HashMap<u64, Stream>,
     logs: HashMap<RunId, Log>,
@@ -342,28 +342,28 @@ impl Worker {
     fn take_orders(&mut self) -> Flow {
         while let Ok(order) = self.inbox.try_recv() {
             match order {
-                Order::Add(log) => self.add(log),
-                Order::Close(run) => self.close(run),
-                Order::Hand { from, to, state, most_bytes } => {
+                WriterCommand::Add(log) => self.add(log),
+                WriterCommand::Close(run) => self.close(run),
+                WriterCommand::Hand { from, to, state, most_bytes } => {
                     self.hand(from, to, state, most_bytes)
                 }
-                Order::RemoveFolder(folder) => {
+                WriterCommand::RemoveFolder(folder) => {
                     let _ = std::fs::remove_dir_all(folder);
                 }
-                Order::Trim { run, keeps } => {
+                WriterCommand::Trim { run, keeps } => {
                     if let Some(log) = self.logs.get_mut(&run) {
                         log.writer.trim(keeps);
                     }
                 }
-                Order::EmptySplice => {
+                WriterCommand::EmptySplice => {
                     if let Some(splice_pipe) = &mut self.splice_pipe {
                         splice_pipe.splice_pipe.spill(&mut vec![0; READ_MOST]);
                     }
                 }
-                Order::Liveness(liveness) => {
+                WriterCommand::Liveness(liveness) => {
                     self.heartbeats_seen.output_writer.store(liveness, Ordering::Release)
                 }
-                Order::Quit => return Flow::Quit,
+                WriterCommand::Quit => return Flow::Quit,
             }
         }
         Flow::On
@@ -514,17 +514,17 @@ impl Worker {
                 written
             }
         };
-        if matches!(written, Written::Kept | Written::GapEnded { .. })
+        if matches!(written, WriteOutcome::Kept | WriteOutcome::GapEnded { .. })
             && self.total.add(length as u64)
         {
             (self.notify)(OutputEvent::TooMuch);
         }
         match written {
-            Written::Kept | Written::Lost => {}
-            Written::GapBegan { from, error } => {
+            WriteOutcome::Kept | WriteOutcome::Lost => {}
+            WriteOutcome::GapBegan { from, error } => {
                 (self.notify)(OutputEvent::GapBegan { run, from, error: error.to_string() });
             }
-            Written::GapEnded { from, to } => {
+            WriteOutcome::GapEnded { from, to } => {
                 (self.notify)(OutputEvent::GapEnded { run, from, to })
             }
         }

@@ -19,13 +19,13 @@ const LEAST_MS: u64 = 20;
 /// cgroup v1 reports that memory has run out before the kernel kills a process.
 const AFTER_MS: [u64; 3] = [0, 50, 500];
 
-enum Order {
+enum LimitCommand {
     Add(RunId, MemoryAlarm),
     Remove(RunId),
 }
 
 /// A run exceeded its limit, or the kernel may have killed a process.
-struct News {
+struct LimitExceeded {
     run: RunId,
     excess_bytes: Option<u64>,
 }
@@ -33,9 +33,9 @@ struct News {
 /// The thread starts with the first run that needs it.
 pub(crate) struct LimitWatch {
     dispatcher: Waker,
-    thread: Option<(mpsc::Sender<Order>, Waker)>,
-    sender: mpsc::Sender<News>,
-    news: mpsc::Receiver<News>,
+    thread: Option<(mpsc::Sender<LimitCommand>, Waker)>,
+    sender: mpsc::Sender<LimitExceeded>,
+    news: mpsc::Receiver<LimitExceeded>,
     watched: usize,
 }
 
@@ -51,16 +51,16 @@ impl LimitWatch {
             self.thread = self.start().ok();
         }
         self.watched += 1;
-        self.order(Order::Add(run, alarm));
+        self.order(LimitCommand::Add(run, alarm));
     }
 
     pub(crate) fn remove(&mut self, run: RunId) {
         if self.watched > 0 {
-            self.order(Order::Remove(run));
+            self.order(LimitCommand::Remove(run));
         }
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: LimitCommand) {
         if let Some((orders, waker)) = &self.thread
             && orders.send(order).is_ok()
         {
@@ -68,7 +68,7 @@ impl LimitWatch {
         }
     }
 
-    fn start(&self) -> std::io::Result<(mpsc::Sender<Order>, Waker)> {
+    fn start(&self) -> std::io::Result<(mpsc::Sender<LimitCommand>, Waker)> {
         let poller = Poller::new()?;
         let waker = Waker::new(&poller, WAKER)?;
         let (orders, receiver) = mpsc::channel();
@@ -93,8 +93,9 @@ impl LimitWatch {
 
 impl Supervisor {
     /// Handles what the watch has found since the last turn.
-    pub(crate) fn take_memory_news(&mut self) {
-        while let Ok(News { run, excess_bytes }) = self.threads.limit_watch.news.try_recv() {
+    pub(crate) fn take_memory_events(&mut self) {
+        while let Ok(LimitExceeded { run, excess_bytes }) = self.threads.limit_watch.news.try_recv()
+        {
             let Some(live) = self.runs.live.get(&run) else { continue };
             if let (Some(bytes), Some(scope)) = (excess_bytes, &live.scope) {
                 scope.note_excess(bytes);
@@ -105,7 +106,7 @@ impl Supervisor {
     }
 }
 
-struct Looked {
+struct Sampling {
     subject: MemorySubject,
     since_ms: u64,
     due_ms: u64,
@@ -113,7 +114,7 @@ struct Looked {
     last_bytes: u64,
 }
 
-impl Looked {
+impl Sampling {
     /// When to measure the tree again, given its size now.
     fn next(&mut self, bytes: u64, now_ms: u64) -> u64 {
         let most = self.subject.most_bytes;
@@ -139,11 +140,11 @@ impl Looked {
 struct Watch {
     poller: Poller,
     waker: Waker,
-    orders: mpsc::Receiver<Order>,
-    news: mpsc::Sender<News>,
+    orders: mpsc::Receiver<LimitCommand>,
+    news: mpsc::Sender<LimitExceeded>,
     dispatcher: Waker,
     description: HashMap<u64, (RunId, OwnedFd)>,
-    looked: HashMap<RunId, Looked>,
+    looked: HashMap<RunId, Sampling>,
     /// When the dispatcher must check for processes that the kernel killed.
     unsaved: Vec<(u64, RunId)>,
     next_token: u64,
@@ -176,18 +177,18 @@ impl Watch {
         }
     }
 
-    fn take(&mut self, order: Order) {
+    fn take(&mut self, order: LimitCommand) {
         match order {
-            Order::Add(run, MemoryAlarm::Told(alarm, interest)) => {
+            LimitCommand::Add(run, MemoryAlarm::KernelEvent(alarm, interest)) => {
                 let token = self.next_token;
                 self.next_token += 1;
                 if self.poller.add(&alarm, token, interest).is_ok() {
                     self.description.insert(token, (run, alarm));
                 }
             }
-            Order::Add(run, MemoryAlarm::Looked(subject)) => {
+            LimitCommand::Add(run, MemoryAlarm::Sampling(subject)) => {
                 let now_ms = ostler_os::mono_ms();
-                let looked = Looked {
+                let looked = Sampling {
                     subject,
                     since_ms: now_ms,
                     due_ms: now_ms + LEAST_MS,
@@ -196,7 +197,7 @@ impl Watch {
                 };
                 self.looked.insert(run, looked);
             }
-            Order::Remove(run) => {
+            LimitCommand::Remove(run) => {
                 self.looked.remove(&run);
                 self.unsaved.retain(|(_, unsaved)| *unsaved != run);
                 let poller = &self.poller;
@@ -247,7 +248,7 @@ impl Watch {
     }
 
     fn notify(&self, run: RunId, excess_bytes: Option<u64>) {
-        if self.news.send(News { run, excess_bytes }).is_ok() {
+        if self.news.send(LimitExceeded { run, excess_bytes }).is_ok() {
             self.dispatcher.wake();
         }
     }

@@ -5,7 +5,7 @@ use crate::error::EngineError;
 use crate::guardian_link::status_of;
 use crate::supervisor::{Activity, Supervisor, now};
 use ostler_core::{
-    Claim, Event, ExitStatus, Gone, Hearing, Identity, Observation, Ownership, may_steal,
+    Claim, Event, ExitStatus, Gone, Identity, Observation, Ownership, Streams, may_steal,
 };
 use ostler_model::{Actor, InstanceId, RunId, RunRecord, What};
 use ostler_os::{Leader, Process, RunReaper, ScopeFactory};
@@ -13,8 +13,12 @@ use ostler_registry::Claims;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::time::Duration;
 
 const PRUNE_EVERY_MS: u64 = 600_000;
+/// How long a write waits for a program that has locked the registry. What could not be written is tried again.
+const LOCKED_MOST: Duration = Duration::from_millis(500);
 
 impl Supervisor {
     /// Decides about every record that is not exited, and writes the decision to the journal.
@@ -22,9 +26,10 @@ impl Supervisor {
         self.entry(
             What::SupervisorStarted,
             &format!("pid {} for {}", std::process::id(), self.identity.home.path().display()),
-            json!({ "pid": std::process::id(), "instance": self.identity.instance, "boundary": self.platform.room.why_no_boundary().unwrap_or("cgroup") }),
+            json!({ "pid": std::process::id(), "instance": self.identity.instance, "boundary": self.platform.scopes.why_no_boundary().unwrap_or("cgroup") }),
         );
         self.store.registry.renew(self.identity.instance, &self.own_claims())?;
+        self.store.registry.wait_for_locks(LOCKED_MOST)?;
         let mut units = self.store.registry.units(self.identity.instance)?;
         units.iter_mut().for_each(crate::units::renew_digests);
         let gone = unlisted(units.iter().map(|record| &record.spec));
@@ -46,6 +51,8 @@ impl Supervisor {
                 let ownership = self.ownership(&record, &claims);
                 if ownership != Ownership::Ours {
                     others.push(record.run_id);
+                    let leaf = record.cgroup.as_ref().map(PathBuf::from);
+                    self.runs.strays.known_boundaries.extend(leaf);
                 }
                 let is_same_boot = record.boot_id == ostler_os::boot_id();
                 if ownership == Ownership::Ours && is_same_boot && self.requeue(&record) {
@@ -96,13 +103,13 @@ impl Supervisor {
 
     /// Removes our cgroups without a live record: the record ended, but the cgroup was not removed yet.
     fn clear_unrecorded(&mut self, recorded: &HashSet<String>) {
-        for boundary in self.platform.room.found() {
+        for boundary in self.platform.scopes.found() {
             if recorded.contains(&boundary) {
                 continue;
             }
             let scope = ScopeFactory::reopen(Some(&boundary), None);
-            let nobody = || None;
-            let relations = self.relations(u64::MAX, &nobody);
+            let no_process = || None;
+            let relations = self.relations(u64::MAX, &no_process);
             let members = || scope.members(Leader::default(), &relations);
             if !members().is_empty() {
                 let report = scope.kill_all(None, members);
@@ -112,9 +119,10 @@ impl Supervisor {
                     json!({ "boundary": boundary, "processes": report.processes }),
                 );
             }
-            self.platform.room.remove_stray(&scope);
+            self.platform.scopes.remove_stray(&scope);
+            self.runs.strays.known_boundaries.insert(boundary.into());
         }
-        let killed = self.platform.room.clear_groups(|group| recorded.contains(group));
+        let killed = self.platform.scopes.clear_groups(|group| recorded.contains(group));
         if killed > 0 {
             let why = "processes in an Ostler resource group without a live run";
             self.entry(What::StrayKilled, why, json!({ "processes": killed }));
@@ -163,7 +171,7 @@ impl Supervisor {
             }
             Activity::Resting => Activity::Resting,
         };
-        self.platform.room.trim();
+        self.platform.scopes.trim();
         self.trim_strays();
         let owned = match self.store.registry.renew(self.identity.instance, &self.own_claims()) {
             Ok(owned) => Ok(owned),
@@ -241,7 +249,7 @@ impl Supervisor {
             tree: ostler_core::Survey::default(),
             ownership,
             status: ExitStatus::Unknown,
-            hearing: Hearing::Lost,
+            streams: Streams::Lost,
         };
         if ownership == Ownership::Another {
             return nothing(Gone::NotLookedAt);
@@ -321,10 +329,10 @@ impl Supervisor {
             tree,
             ownership,
             status,
-            hearing: if self.guardian.guardian_link.inheritance.has_output(record.run_id) {
-                Hearing::Kept
+            streams: if self.guardian.guardian_link.inheritance.has_output(record.run_id) {
+                Streams::Kept
             } else {
-                Hearing::Lost
+                Streams::Lost
             },
         }
     }

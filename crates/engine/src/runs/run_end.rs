@@ -1,4 +1,4 @@
-//! The end of our care for a run: it is over, it was let go, or it was never to be.
+//! The end of a live run: it exited, another supervisor took it over, or it never started.
 
 use crate::backends;
 use crate::guardian_link::inheritance::End;
@@ -8,17 +8,18 @@ use crate::runs::input::Input;
 use crate::runs::table::{LiveRun, TOKENS, survey};
 use crate::supervisor::{Supervisor, now};
 use ostler_core::Event;
-use ostler_model::{RunId, RunRecord, RunSpec};
+use ostler_model::{RunId, RunRecord};
 use ostler_os::{Interest, Process, RunReaper};
+use std::path::Path;
 use std::sync::Arc;
 
-/// Pruning is done when this part of the history has been added to it.
+/// The history is pruned when it has grown by this fraction.
 const PRUNE_EVERY: u64 = 10;
-/// Enough for more than what ends between two prunings, and done in a few milliseconds.
+/// More than the runs that end between two prunings, and done in a few milliseconds.
 const PRUNE_MOST: u64 = 250;
 
 impl Supervisor {
-    /// The oldest of those outside becomes the first process of a run of its own, with the old scope.
+    /// The oldest escaped process becomes the first process of a run of its own, with the old scope.
     pub(crate) fn let_go(&mut self, run: RunId) {
         let Some(live) = self.runs.live.get(&run) else { return };
         let members = self.members(live);
@@ -63,7 +64,7 @@ impl Supervisor {
             ..parent
         };
         if let Some(process) = &live.process {
-            // What stayed inside was not allowed to outlive the run.
+            // Processes inside the boundary may not outlive the run.
             process.signal_group(ostler_os::Signal::Kill);
         }
         self.unwatch(run);
@@ -134,7 +135,7 @@ impl Supervisor {
         backends::of(record.backend_id).run_ended(self, &record);
         self.close_left(&record);
         let result = record.result();
-        let record_is_check = record.session_id == RunSpec::CHECK_SESSION;
+        let is_transient = record.purpose.is_transient();
         for waiter in self.waiting.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::Ended(result.clone()));
         }
@@ -142,12 +143,12 @@ impl Supervisor {
         if let Some(asked) = asked {
             let _ = asked.send(record.clone());
         }
-        // It ended before it ran: whoever asked for it learns why from the record.
+        // It ended before it ran: the caller gets the reason from the record.
         if let Some(reply) = self.waiting.spawn_replies.remove(&run) {
             let _ = reply.send(Ok(record));
         }
-        if record_is_check {
-            // Nobody asks for it again, and a day has many of them.
+        if is_transient {
+            // Its record is never requested again, and a day has many of them.
             if was_written {
                 let _ = self.store.registry.forget(run);
                 self.threads.output_writer.remove_folder(self.identity.home.run_folder(run));
@@ -169,7 +170,7 @@ impl Supervisor {
         self.store.ended_since_prune = 0;
         self.store.pruned_mono_ms = ostler_os::mono_ms();
         let oldest = ostler_os::wall_ms().saturating_sub(self.identity.settings.history_age_ms);
-        // What cannot be pruned now is pruned another time.
+        // A failed pruning is repeated later.
         if let Ok(gone) = self.store.registry.prune(
             self.identity.instance,
             self.identity.settings.history_count,
@@ -177,7 +178,7 @@ impl Supervisor {
             PRUNE_MOST,
         ) {
             if gone.len() as u64 == PRUNE_MOST {
-                // There may be more: the next end goes on.
+                // There may be more: pruning continues at the next end.
                 self.store.ended_since_prune = self.identity.settings.history_count;
             }
             for run in gone {
@@ -188,7 +189,7 @@ impl Supervisor {
     }
 
     pub(crate) fn abandon(&mut self, run: RunId) {
-        // What the new owner knows of is its own. A process that is in nobody's record is ours to end.
+        // Processes in the record belong to the new owner. A process in no record is ended here.
         let recorded =
             self.store.registry.run(run).ok().flatten().and_then(|record| record.fingerprint());
         if let Some(live) = self.runs.live.get(&run)
@@ -200,8 +201,10 @@ impl Supervisor {
             let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
             self.runs.strays.let_go.extend(reaper.map(|reaper| reaper.fingerprint().pid));
             self.runs.strays.let_go.insert(live.leader);
+            let leaf = live.scope.as_ref().and_then(ostler_os::Scope::leaf_path);
+            self.runs.strays.known_boundaries.extend(leaf.map(Path::to_owned));
             live.scope = None;
-            // Its pipes and its terminal are still in our hands, and closing them could end it.
+            // The supervisor still holds its pipes and its terminal, and closing them could end it.
             live.output.end();
             let input = Arc::clone(&live.input);
             self.runs.kept_inputs.insert(run, input);
@@ -217,11 +220,11 @@ impl Supervisor {
     }
 
     pub(crate) fn drop_live(&mut self, run: RunId) {
-        // Nobody checks a check, nor does it talk back.
+        // A check has no checks of its own, and sends no notifications.
         if !self.is_passing(run) {
             self.threads.prober.forget(run);
             self.faces.apps.forget(run);
-            self.faces.sockets.forget_word(run);
+            self.faces.sockets.forget_notify_socket(run);
         }
         self.threads.limit_watch.remove(run);
         self.unwatch_screen(run);
@@ -254,13 +257,13 @@ impl Supervisor {
         }
         if !live.output.is_ended() {
             self.threads.output_writer.close(run);
-            // If it never began, the drain does not know it.
+            // If it never began, the output writer does not know it.
             if live.process.is_none() {
                 live.output.end();
             }
         }
         if let Some(scope) = live.scope {
-            self.platform.room.take_back(scope);
+            self.platform.scopes.take_back(scope);
         }
     }
 }

@@ -8,34 +8,40 @@ use ostler_model::{Extinct, Fingerprint, RunId, RunRecord, What};
 use ostler_os::{Leader, Members, Relations, RunReaper, ScopeFactory};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How many processes are named in one entry.
 const NAMED_MOST: usize = 16;
+/// How many strays one record keeps.
+const KEPT_MOST: usize = 256;
 /// How long killed processes may take to exit.
 const GONE_WITHIN_MS: u64 = 5_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Strays {
-    /// The reapers of our runs with their start times, also of runs that could not be ended.
+    /// The reapers of this supervisor's runs with their start times, also of runs that could not be ended.
     pub(crate) reapers: HashMap<i32, u64>,
-    /// Children of ours that belong to no known run.
-    pub(crate) nobodys: HashSet<(i32, u64)>,
+    /// Children of this process that belong to no known run.
+    pub(crate) unowned: HashSet<(i32, u64)>,
     /// Processes that could not be ended, by scope key. No second run with that key starts.
     unkillable: HashMap<String, Vec<Fingerprint>>,
-    /// Processes of runs that another supervisor took over: not ours to end.
+    /// Processes of runs that another supervisor took over: not to be ended here.
     pub(crate) let_go: HashSet<i32>,
+    /// Cgroups besides those of live runs whose processes are no strays: of such runs, and of runs that were ended
+    /// because no record knows them.
+    pub(crate) known_boundaries: HashSet<PathBuf>,
 }
 
 impl Strays {
-    /// Forgets processes that are gone, because their pids will be reused. The reapers of live runs are checked anyway.
+    /// Forgets processes that are gone, because their pids may be reused. The reapers of live runs are checked anyway.
     pub(crate) fn trim(&mut self, of_live: &HashSet<i32>) {
         self.reapers.retain(|pid, start_time| {
             // A dead reaper stays listed until it is reaped, so that it is not counted as an orphan.
             let is_there = || ostler_os::start_time_of(*pid) == Some(*start_time);
             of_live.contains(pid) || RunReaper::continue_alive(*pid, *start_time) || is_there()
         });
-        self.nobodys
+        self.unowned
             .retain(|(pid, start_time)| ostler_os::start_time_of(*pid) == Some(*start_time));
         self.unkillable.retain(|_, left| {
             left.retain(ostler_os::is_same_process);
@@ -46,7 +52,7 @@ impl Strays {
 
 impl Supervisor {
     pub(crate) fn trim_strays(&mut self) {
-        if self.runs.strays.reapers.is_empty() && self.runs.strays.nobodys.is_empty() {
+        if self.runs.strays.reapers.is_empty() && self.runs.strays.unowned.is_empty() {
             return;
         }
         let reaper = |live: &LiveRun| Some(live.scope.as_ref()?.reaper()?.fingerprint().pid);
@@ -70,9 +76,10 @@ impl Supervisor {
             leaders: &self.runs.leaders,
             reapers: &self.runs.strays.reapers,
             guardian: self.guardian_above(),
-            strays: &self.runs.strays.nobodys,
+            strays: &self.runs.strays.unowned,
             since,
             others_since,
+            boundaries: &self.runs,
             has_boundary: false,
             census: &self.runs.census,
         }
@@ -124,21 +131,29 @@ impl Supervisor {
                 || self.runs.strays.reapers.get(&pid) == Some(&start_time)
                 || self.runs.strays.let_go.iter().any(|own| [pid, group, session].contains(own))
         };
-        ostler_os::strays(self.guardian_above(), is_known)
+        ostler_os::strays(self.guardian_above(), &self.runs, is_known)
+    }
+
+    fn unnoted_children(&self) -> impl Iterator<Item = (i32, u64)> {
+        let children = self.unknown_children().into_iter();
+        children.filter(|stray| !self.runs.strays.unowned.contains(stray))
+    }
+
+    /// The strays that an ending run may have left. Its record keeps them: if guardian and supervisor die together, the
+    /// strays are no children of ours any more.
+    pub(crate) fn new_strays(&self) -> Vec<Fingerprint> {
+        let strays = self.unnoted_children().take(KEPT_MOST);
+        strays.filter_map(|(pid, _)| ostler_os::fingerprint_of(pid)).collect()
     }
 
     /// Records new strays once.
     pub(crate) fn find_strays(&mut self, run: Option<RunId>) {
-        let found: Vec<(i32, u64)> = self
-            .unknown_children()
-            .into_iter()
-            .filter(|stray| !self.runs.strays.nobodys.contains(stray))
-            .collect();
+        let found: Vec<(i32, u64)> = self.unnoted_children().collect();
         if found.is_empty() {
             return;
         }
         let processes = named(found.iter().map(|(pid, _)| *pid));
-        self.runs.strays.nobodys.extend(found);
+        self.runs.strays.unowned.extend(found);
         let why = "belongs to no live run; ended when the daemon stops";
         let evidence = json!({ "processes": processes });
         match run {
@@ -150,12 +165,12 @@ impl Supervisor {
     /// Ends the strays when the daemon stops, after every run has ended.
     pub(crate) fn end_strays(&mut self) {
         self.continue_reapers();
-        let strays = self.unknown_children();
+        let strays = self.all_strays();
         if strays.is_empty() {
             return;
         }
         let processes = named(strays.iter().map(|(pid, _)| *pid));
-        let left = ostler_os::end_strays(|| self.unknown_children());
+        let left = ostler_os::end_strays(|| self.all_strays());
         let why = match left {
             0 => "processes without a live run, ended with the daemon".to_owned(),
             left => format!("{left} processes without a run could not be ended"),
@@ -163,13 +178,27 @@ impl Supervisor {
         self.entry(What::StrayKilled, &why, json!({ "processes": processes }));
     }
 
+    /// All strays that live, also those of an earlier daemon, which are no children of this process.
+    fn all_strays(&self) -> Vec<(i32, u64)> {
+        let mut strays = self.unknown_children();
+        let is_alive = |(pid, start_time): &(i32, u64)| {
+            ostler_os::fingerprint_of(*pid).is_some_and(|found| {
+                found.start_time == *start_time && ostler_os::is_same_process(&found)
+            })
+        };
+        strays.extend(self.runs.strays.unowned.iter().filter(|stray| is_alive(stray)));
+        strays.sort_unstable();
+        strays.dedup();
+        strays
+    }
+
     /// A run can stop its own reaper, and the stop may take effect only after the run has ended: such a reaper would stay.
-    /// A reaper with a survivor stays all the same.
+    /// A reaper with a survivor stays.
     fn continue_reapers(&self) {
         const WITHIN_MS: u64 = 500;
         let until_ms = ostler_os::mono_ms() + WITHIN_MS;
         let is_alive = |(pid, start): (&i32, &u64)| RunReaper::continue_alive(*pid, *start);
-        // All are asked each time: `any` would stop at the first.
+        // Each is checked every time: `any` would stop at the first.
         while self.runs.strays.reapers.iter().filter(|reaper| is_alive(*reaper)).count() > 0
             && ostler_os::mono_ms() < until_ms
         {
@@ -201,7 +230,7 @@ impl Supervisor {
     /// Called before any unit starts: ends process trees of this instance that a damaged or removed registry does not
     /// know. Otherwise a unit would run twice. With cgroups, such trees are found by their cgroups.
     pub(crate) fn end_forgotten(&mut self) {
-        if self.platform.room.why_no_boundary().is_none() {
+        if self.platform.scopes.why_no_boundary().is_none() {
             return;
         }
         for (run, reaper) in RunReaper::all_of(&self.identity.instance.to_string()) {
@@ -217,8 +246,8 @@ impl Supervisor {
     fn end_tree_of(&mut self, run: &str, reaper: RunReaper) {
         let mut scope = ScopeFactory::reopen(None, None);
         scope.hold_by(reaper);
-        let nobody = || None;
-        let relations = self.relations(0, &nobody);
+        let no_process = || None;
+        let relations = self.relations(0, &no_process);
         let members = || scope.members(Leader::default(), &relations);
         let processes = named(members().pids());
         let report = scope.kill_all(None, members);
@@ -229,9 +258,16 @@ impl Supervisor {
         }
     }
 
-    /// Remembers what an earlier supervisor could not end, from the records of this boot.
+    /// Remembers what an earlier supervisor could not end, and the strays it found, from the records of this boot.
     pub(crate) fn remember_unkillable(&mut self, records: &[RunRecord]) {
         for record in records {
+            if record.extinct == Extinct::Unknown {
+                let strays =
+                    record.survivors.iter().filter(|left| ostler_os::is_same_process(left));
+                let strays = strays.map(|stray| (stray.pid, stray.start_time));
+                self.runs.strays.unowned.extend(strays);
+                continue;
+            }
             let alive = survivors_of(record);
             if alive.is_empty() {
                 continue;
@@ -257,19 +293,19 @@ impl Supervisor {
     }
 
     /// Why no run with this scope key may start now, if a process of an earlier one lives.
-    pub(crate) fn lives_on(&self, scope_key: &str) -> Option<String> {
+    pub(crate) fn survivor_in_scope(&self, scope_key: &str) -> Option<String> {
         let mut left = self.runs.strays.unkillable.get(scope_key)?.iter();
         let alive = left.find(|left| ostler_os::is_same_process(left))?;
         Some(why_it_lives(alive.pid))
     }
 }
 
-/// Under which name survivors are remembered: the scope that has one copy at a time, or the run.
+/// The key under which survivors are stored: the scope key, else the run.
 fn key_of(record: &RunRecord) -> String {
     record.scope_key.clone().unwrap_or_else(|| format!("run {}", record.run_id))
 }
 
-/// What could not be ended of a run, and lives.
+/// The processes of a run that could not be ended, and are alive.
 fn survivors_of(record: &RunRecord) -> Vec<Fingerprint> {
     let mut left: Vec<Fingerprint> =
         record.fingerprint().into_iter().chain(record.survivors.iter().cloned()).collect();
@@ -282,7 +318,10 @@ fn survivors_of(record: &RunRecord) -> Vec<Fingerprint> {
 /// A line for each process that a run of this record left alive.
 pub(crate) fn describe_survivors(record: &RunRecord) -> Vec<String> {
     let line = |left: &Fingerprint| format!("{}: {}", key_of(record), why_it_lives(left.pid));
-    survivors_of(record).iter().map(line).collect()
+    match record.extinct {
+        Extinct::No => survivors_of(record).iter().map(line).collect(),
+        Extinct::Yes | Extinct::Unknown => Vec::new(),
+    }
 }
 
 /// A reaper exits when its run has no processes left.

@@ -4,10 +4,12 @@ use crate::guardian_link::inheritance::End;
 use crate::output::OutputState;
 use crate::runs::input::Input;
 use crate::runs::viewers::AttachCount;
+use crate::supervisor::parts::RunTable;
 use ostler_core::{Member, MemorySeen, Refusing, Survey};
 use ostler_model::{RunId, RunRecord, RunSpec};
 use ostler_os::{Leader, Members, Process, Relations, Scope, Watch};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -56,6 +58,14 @@ impl LiveRun {
         let is_recycled = relations.leaders.get(&self.leader).is_some_and(|run| *run != self.run);
         let is_pinned = self.leader > 0 && !is_recycled && !(self.is_adopted && self.root_gone);
         scope.members(Leader { group: self.leader, is_pinned }, relations)
+    }
+}
+
+impl ostler_os::Boundaries for RunTable {
+    fn include(&self, group: &Path) -> bool {
+        let scopes = self.live.values().filter_map(|live| live.scope.as_ref());
+        scopes.filter_map(Scope::leaf_path).any(|leaf| group.starts_with(leaf))
+            || self.strays.known_boundaries.iter().any(|leaf| group.starts_with(leaf))
     }
 }
 

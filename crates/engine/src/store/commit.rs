@@ -30,8 +30,12 @@ impl Supervisor {
                         live.output.last_wall_ms().or(record.last_output_at_ms);
                     record.output_bytes = live.output.written().max(record.output_bytes);
                 }
-                if record.state == RunState::Exited && record.extinct == Extinct::No {
-                    record.survivors = self.survivors(record.run_id);
+                if record.state == RunState::Exited {
+                    record.survivors = match record.extinct {
+                        Extinct::Yes => Vec::new(),
+                        Extinct::No => self.survivors(record.run_id),
+                        Extinct::Unknown => self.new_strays(),
+                    };
                 }
                 self.store.batch.save(record);
             }
@@ -94,7 +98,7 @@ impl Supervisor {
     }
 
     fn registry_failed(&mut self, error: RegistryError) {
-        let message = error.at(self.identity.home.registry()).description();
+        let message = error.at(self.identity.home.registry().place()).description();
         if self.store.registry_error.is_none() {
             // Our own log may be on the same full disk.
             let _ = writeln!(std::io::stderr(), "ostler: {message}");
@@ -115,7 +119,7 @@ impl Supervisor {
         self.store.unsaved.pools.extend(batch.pools);
     }
 
-    pub(crate) fn batch_unsaved(&mut self) {
+    pub(crate) fn retry_unsaved_writes(&mut self) {
         let new = std::mem::replace(&mut self.store.batch, std::mem::take(&mut self.store.unsaved));
         for record in new.runs {
             self.store.batch.save(record);

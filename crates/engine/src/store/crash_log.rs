@@ -74,27 +74,16 @@ impl Supervisor {
 }
 
 fn head(unit: &str, run: &RunRecord, at_ms: u64, ran_ms: u64, description: &str) -> String {
-    let at = jiff::Timestamp::from_millisecond(at_ms as i64).unwrap_or_default();
-    let at = at.strftime("%Y-%m-%d %H:%M:%S");
+    let at = ostler_sys::utc_plain(at_ms);
     let description: String =
         description.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     format!(
         "=== CRASH {at} ===\nUnit: {unit} (run {})\nRan for: {}\nExit code: {}\nError: {description}\n\
          Last {LINES} lines of output:\n",
         run.run_id,
-        duration(ran_ms),
+        ostler_sys::short_duration(ran_ms),
         run.exit_code.unwrap_or(-1),
     )
-}
-
-/// `42s`, `3m42s`, `2h34m`: the guardian's format.
-fn duration(ms: u64) -> String {
-    let seconds = ms / 1_000;
-    match (seconds / 3_600, seconds / 60 % 60) {
-        (0, 0) => format!("{seconds}s"),
-        (0, minutes) => format!("{minutes}m{}s", seconds % 60),
-        (hours, minutes) => format!("{hours}h{minutes}m"),
-    }
 }
 
 /// The last lines, as far as they can be read.
@@ -150,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_that_crashes_all_day_adds_a_bounded_amount() {
+    fn the_crash_log_of_a_unit_that_crashes_all_day_is_bounded() {
         let mut budget = CrashBudget::default();
         assert!(budget.allows("a", 0));
         budget.spend("a", DAY_MOST);

@@ -5,10 +5,10 @@
 
 #[cfg(debug_assertions)]
 use ostler_registry::CommitPoint;
-use ostler_registry::Registry;
+use ostler_registry::Writer;
 
 #[cfg(debug_assertions)]
-pub(crate) fn arm(registry: &mut Registry) {
+pub(crate) fn arm(registry: &mut dyn Writer) {
     let Ok(text) = std::env::var("OSTLER_FAILPOINT") else { return };
     let Some((side, number)) = text.split_once(':') else { return };
     if side == "say" || side == "panic" {
@@ -46,4 +46,4 @@ fn last_words(file: &str, panics: bool) {
 }
 
 #[cfg(not(debug_assertions))]
-pub(crate) fn arm(_registry: &mut Registry) {}
+pub(crate) fn arm(_registry: &mut dyn Writer) {}

@@ -38,8 +38,7 @@ impl LifeLog {
 
 /// Writes one line, even if the text has several.
 fn write_line(text: &mut String, entry: &Entry) {
-    let time = jiff::Timestamp::from_millisecond(entry.at_ms as i64).unwrap_or_default();
-    let _ = write!(text, "{} {}:", time.strftime("%Y-%m-%dT%H:%M:%SZ"), entry.what.as_str());
+    let _ = write!(text, "{} {}:", ostler_sys::utc(entry.at_ms), entry.what.as_str());
     let unit = entry.evidence.get("unit").and_then(serde_json::Value::as_str);
     if let Some(unit) = unit {
         let _ = write!(text, " unit {unit}");

@@ -2,8 +2,7 @@
 //! about two milliseconds with pauses, so that a unit restart in between hardly waits.
 
 use ostler_model::Settings;
-use ostler_registry::{JournalBounds, Pruned, Pruner};
-use std::path::Path;
+use ostler_registry::{JournalBounds, Pruned, Registry, RegistryError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -25,7 +24,12 @@ pub(crate) struct Pruning {
 
 impl Pruning {
     /// Counts new entries.
-    pub(crate) fn wrote(&mut self, entries: usize, settings: &Settings, registry: &Path) {
+    pub(crate) fn wrote(
+        &mut self,
+        entries: usize,
+        settings: &Settings,
+        registry: &Arc<dyn Registry>,
+    ) {
         self.written += entries as u64;
         if self.written >= LOOK_EVERY.min(settings.journal_rows / 10).max(1) {
             self.begin(settings, registry);
@@ -33,19 +37,19 @@ impl Pruning {
     }
 
     /// Starts the thread, unless it is running.
-    pub(crate) fn begin(&mut self, settings: &Settings, registry: &Path) {
+    pub(crate) fn begin(&mut self, settings: &Settings, registry: &Arc<dyn Registry>) {
         self.written = 0;
         if self.is_at_work.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (bounds, registry) = (bounds(settings), registry.to_owned());
+        let (bounds, registry) = (bounds(settings), Arc::clone(registry));
         let is_at_work = Arc::clone(&self.is_at_work);
         let begun = std::thread::Builder::new()
             .name("pruner".to_owned())
             .stack_size(256 << 10)
             .spawn(move || {
                 // A failed removal is retried at the next check.
-                let _ = work(&bounds, &registry);
+                let _ = work(&bounds, &*registry);
                 is_at_work.store(false, Ordering::Release);
             });
         if begun.is_err() {
@@ -64,8 +68,8 @@ fn bounds(settings: &Settings) -> JournalBounds {
     }
 }
 
-fn work(bounds: &JournalBounds, registry: &Path) -> Result<(), ostler_registry::RegistryError> {
-    let mut pruner = Pruner::open(registry)?;
+fn work(bounds: &JournalBounds, registry: &dyn Registry) -> Result<(), RegistryError> {
+    let mut pruner = registry.pruner()?;
     let mut rows = ROWS_FIRST;
     let mut is_changed = false;
     loop {

@@ -39,7 +39,7 @@ impl Supervisor {
             if let Some(live) =
                 self.runs.live.get_mut(&run).filter(|live| live.is_watched_by_descriptor)
             {
-                // It had a reaper, which was killed; its descriptor has nothing more to tell.
+                // It had a reaper, which was killed; its descriptor reports nothing more.
                 live.is_watched_by_descriptor = false;
                 live.root_gone = true;
                 if let Some(process) = &live.process {
@@ -87,8 +87,8 @@ impl Supervisor {
             return self.client_gone(run);
         }
         if live.is_watched_by_descriptor && token == live.token {
-            // Our guardian tells before it reaps: if the corpse is gone, we have been told. One whose reaper was
-            // killed is our own child.
+            // The guardian reports an exit before it reaps: if the zombie is gone, the report was received. A process whose reaper was
+            // killed is a child of this process.
             self.take_reports();
             self.reap();
             if self.runs.live.get(&run).is_some_and(|live| live.is_watched_by_descriptor) {
@@ -97,7 +97,7 @@ impl Supervisor {
             return;
         }
         self.unwatch(run);
-        // Corpses among our own children are collected first, so that a tree told to be empty is so.
+        // Zombies among the own children are reaped first, so that an empty tree is reported as empty.
         self.reap();
         let tree = self.survey(run);
         if !tree.is_empty() {

@@ -2,7 +2,7 @@
 
 mod kernel_events;
 mod output_events;
-mod parts;
+pub(crate) mod parts;
 mod startup;
 mod stop;
 mod turn;
@@ -21,45 +21,45 @@ use std::sync::Arc;
 const WAKER: u64 = 0;
 const SIGNALS: u64 = 1;
 pub(crate) const GUARDIAN: u64 = 2;
-pub(crate) const GUARDIAN_LINE: u64 = 3;
+pub(crate) const GUARDIAN_CONNECTION: u64 = 3;
 pub(crate) const REPORTS: u64 = 4;
 const FIRST_RUN: u64 = 5;
 
-/// So many questions are answered between two looks at the kernel.
-const ASKS_A_TURN: usize = 64;
+/// The number of queries that are answered before the kernel's events are read again.
+const REQUESTS_PER_TURN: usize = 64;
 
 /// How a supervisor's run ended.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Every run has ended. The home's lock is to be kept until the process is as good as gone.
+    /// Every run has ended. The home's lock is kept until the process exits.
     Stopped(HomeLock),
-    /// Every run has ended, and a successor is to be started: a run asked for it.
+    /// Every run has ended, and another supervisor must be started: a run requested it.
     Restarted(HomeLock),
-    /// The runs go on; a successor is to be started.
+    /// The runs go on; another supervisor must be started.
     HandedOver,
 }
 
-/// Whether anything has been done since the lease was renewed last.
+/// Whether there was work since the last renewal of the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
     Busy,
     Quiet,
-    /// What work needed has been given back.
+    /// Memory that was needed for work has been freed.
     Resting,
 }
 
-/// Who is to take our place.
+/// The state of the hand-over to the next supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Successor {
-    /// Told, but not yet ready to leave.
+    /// Announced, but this supervisor is not ready to exit.
     Named,
-    /// All is written down.
+    /// Everything is saved.
     Awaited,
 }
 
 type NotifyOutput = Arc<dyn Fn(OutputEvent) + Send + Sync>;
 
-/// One supervisor: made, reconciled, then run until it is asked to stop.
+/// One supervisor: created, reconciled, then run until a stop request.
 pub struct Supervisor {
     pub(crate) identity: Identity,
     pub(crate) core: Core,

@@ -1,8 +1,8 @@
 //! What the output writer reports.
 
-use crate::output::{OutputEvent, Sweep, Swept};
+use crate::output::{OutputEvent, Sweep, Swept, recent_gaps};
 use ostler_core::Event;
-use ostler_model::What;
+use ostler_model::{RunRecord, What};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ impl Supervisor {
         let notify = Arc::clone(&self.threads.notify_output);
         let sweep = Sweep {
             runs: self.identity.home.path().join("runs"),
-            registry: self.identity.home.registry().to_owned(),
+            registry: Arc::clone(self.identity.home.registry()),
             total: Arc::clone(&self.threads.output_total),
         };
         sweep.begin(move |event| notify(event));
@@ -28,9 +28,25 @@ impl Supervisor {
         }
         for (run, keeps) in swept.trimmed {
             self.threads.output_writer.trim(run, keeps);
-            let why = "its oldest output is removed: the output of all live runs together is more than is kept";
+            let why = "its oldest output is removed: the output of all live runs together exceeds its limit";
             let evidence = json!({ "keepsBytes": keeps, "mostBytes": most });
             self.run_entry(run, What::OutputDropped, why, evidence);
+        }
+    }
+
+    /// Journals the output that was lost under an earlier supervisor, if that one was killed before it could.
+    pub(crate) fn note_gaps(&mut self, record: &RunRecord) {
+        for gap in recent_gaps(&self.identity.home.run_folder(record.run_id)) {
+            let noted = self.store.registry.offsets_noted(record.run_id, What::OutputLost);
+            // An unreadable journal: one entry too many is better than one too few.
+            if !noted.is_ok_and(|offsets| offsets.contains(&gap.from)) {
+                self.run_entry(
+                    record.run_id,
+                    What::OutputLost,
+                    "its log could not be written; what came between is lost",
+                    json!({ "fromOffset": gap.from, "toOffset": gap.to }),
+                );
+            }
         }
     }
 

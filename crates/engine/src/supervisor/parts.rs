@@ -1,4 +1,4 @@
-//! What a supervisor is made of. Each part has one concern; the comment of a part names its invariant.
+//! The parts of a supervisor. Each part has one concern; the comment of a part names its invariant.
 
 use super::{Activity, NotifyOutput, Successor};
 use crate::agents::ScreenWatch;
@@ -25,13 +25,13 @@ use ostler_model::{
     AgentIdle, AgentSession, DeadmanSpec, InstanceId, RunId, RunRecord, RunResult, Settings,
 };
 use ostler_os::{Allocated, Census, HomeLock, Launcher, Poller, Reaper, ScopeFactory, Waker};
-use ostler_registry::{Batch, Registry};
+use ostler_registry::{Batch, Writer};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, mpsc};
 use tokio::sync::{oneshot, watch};
 
-/// Which home this supervisor serves. The locks are held as long as it may act on the home's runs.
+/// The home of this supervisor. The locks are held as long as it may act on the home's runs.
 pub(crate) struct Identity {
     pub(crate) home: Home,
     pub(crate) settings: Settings,
@@ -40,24 +40,24 @@ pub(crate) struct Identity {
     pub(crate) _fence: HomeLock,
 }
 
-/// What decides, and what it has not yet been told. Only `turn` hands events to the world.
+/// The core, and the events that it has not received yet. Only `turn` passes events to it.
 pub(crate) struct Core {
     pub(crate) world: World,
     pub(crate) events: VecDeque<Event>,
 }
 
-/// How callers and apps reach the supervisor.
+/// The sockets and state through which callers and apps reach the supervisor.
 pub(crate) struct Faces {
     pub(crate) handle: Handle,
     pub(crate) sockets: Sockets,
     pub(crate) apps: Arc<Apps>,
 }
 
-/// The registry and what is to be written: `batch` is the turn's, `unsaved` what could not be written before.
+/// The registry and the pending writes: `batch` has those of this turn, `unsaved` those that failed before.
 pub(crate) struct Store {
-    pub(crate) registry: Registry,
+    pub(crate) registry: Box<dyn Writer>,
     pub(crate) batch: Batch,
-    /// Committed nowhere yet, because the registry could not be written.
+    /// Not committed yet, because the registry could not be written.
     pub(crate) unsaved: Batch,
     pub(crate) retry_at: Option<u64>,
     pub(crate) registry_error: Option<String>,
@@ -69,43 +69,43 @@ pub(crate) struct Store {
     pub(crate) crash_budget: CrashBudget,
 }
 
-/// The live runs. Each run in `live` has its tokens in `tokens`, and its first process in `leaders` if that is a child of ours.
+/// The live runs. Each run in `live` has its tokens in `tokens`, and its first process in `leaders` if that is a child of this process.
 pub(crate) struct RunTable {
     pub(crate) live: HashMap<RunId, LiveRun>,
-    /// The first processes of our runs that are our children.
+    /// The first processes of runs that are children of this process.
     pub(crate) leaders: HashMap<i32, RunId>,
-    /// Of runs that another supervisor took over from us; kept open as long as their output is.
+    /// The descriptors of runs that another supervisor took over; kept open as long as their output.
     pub(crate) kept_inputs: HashMap<RunId, Arc<Input>>,
-    /// What is ours beside the runs.
+    /// Processes of Ostler outside of live runs.
     pub(crate) strays: Strays,
-    /// One look at all processes a turn is enough.
+    /// The list of all processes, read at most once per turn.
     pub(crate) census: OnceCell<Census>,
     pub(crate) tokens: HashMap<u64, RunId>,
     pub(crate) next_token: u64,
 }
 
-/// Callers that wait for an answer. Each is answered once, or asks the next supervisor.
+/// Callers that wait for an answer. Each is answered once, or repeats its request to the next supervisor.
 pub(crate) struct Waiting {
     pub(crate) spawn_replies: HashMap<RunId, oneshot::Sender<Result<RunRecord, SpawnRefused>>>,
     pub(crate) waiters: HashMap<RunId, Vec<oneshot::Sender<Cancelled>>>,
-    /// Callers that wait until a run has a place in its pool, or will never have one.
+    /// Callers that wait until a run has a slot in its pool, or can never have one.
     pub(crate) start_waiters: HashMap<RunId, Vec<oneshot::Sender<()>>>,
     pub(crate) stop_replies: Vec<oneshot::Sender<Stopped>>,
     pub(crate) unit_waiters: Vec<UnitWaiter>,
-    /// When what somebody waits for may be true.
+    /// When the condition of a waiting caller may be true.
     pub(crate) proven_at: Option<u64>,
-    /// What ended since a stop was asked for.
+    /// The runs that ended since a stop was requested.
     pub(crate) ended: Vec<RunResult>,
 }
 
-/// What is known of agents beside their records. All of it is learned again after a restart, except `sessions`.
+/// The state of agents besides their records. All of it except `sessions` is determined again after a restart.
 pub(crate) struct AgentTable {
     /// Of the agents that units run, by unit.
     pub(crate) sessions: HashMap<String, AgentSession>,
     pub(crate) resumes: Resumes,
-    /// What is known of agents by those who can tell.
+    /// Reports about agents.
     pub(crate) agent_idle: HashMap<RunId, AgentIdle>,
-    /// The process that types what waits, for each agent that has one.
+    /// The process that types queued texts, for each agent that has one.
     pub(crate) delivering: HashMap<RunId, RunId>,
     pub(crate) cpu_marks: HashMap<RunId, CpuMark>,
     /// Why a unit that may sleep does not, by unit.
@@ -113,19 +113,19 @@ pub(crate) struct AgentTable {
     pub(crate) screens: ScreenWatch,
 }
 
-/// Times of units: schedules, pings to dead-man services, and notes that are not repeated.
+/// Times of units: schedules, pings to dead-man services, and journal entries that are not repeated.
 pub(crate) struct Schedule {
-    /// When this was last noted of a unit, and how often since.
+    /// When this was last journaled for a unit, and how often since.
     pub(crate) noted: HashMap<(String, &'static str), (u64, u64)>,
     pub(crate) timetable: Timetable,
     pub(crate) is_timetable_old: bool,
     pub(crate) deadmen: BTreeSet<DeadmanSpec>,
 }
 
-/// What the operating system gives us.
+/// The operating system's resources: poller, cgroups, launcher.
 pub(crate) struct Platform {
     pub(crate) poller: Poller,
-    pub(crate) room: ScopeFactory,
+    pub(crate) scopes: ScopeFactory,
     pub(crate) launcher: Launcher,
     pub(crate) descriptors: Allocated,
     pub(crate) reaper: Reaper,
@@ -144,15 +144,15 @@ pub(crate) struct Threads {
     pub(crate) output_total: Arc<OutputTotal>,
 }
 
-/// Whether the supervisor goes on, stops or makes room for a successor.
+/// Whether the supervisor goes on, stops or hands over to the next supervisor.
 pub(crate) struct Lifecycle {
     pub(crate) stopping: bool,
     pub(crate) stopped: bool,
-    /// A run asked for a restart, and cannot live to see it: our guardian starts the next supervisor.
-    pub(crate) is_to_come_again: bool,
-    /// Set when we are to make room for a successor.
+    /// A run requested a restart, which ends it too: the guardian starts the next supervisor.
+    pub(crate) restart_requested: bool,
+    /// Set when this supervisor must hand over to the next one.
     pub(crate) successor: Option<Successor>,
-    /// The successor is another program, which may change the registry and fail.
+    /// The next supervisor is another program, which may migrate the registry and fail.
     pub(crate) names_program: bool,
     pub(crate) business: Activity,
 }

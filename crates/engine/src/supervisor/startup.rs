@@ -1,4 +1,4 @@
-//! How a supervisor begins: it takes the home, opens the registry, starts its threads and reconciles.
+//! The start of a supervisor: it locks the home, opens the registry, starts its threads and reconciles.
 
 use crate::agents::sessions::Resumes;
 use crate::agents::{Judge, ScreenWatch};
@@ -21,7 +21,7 @@ use crate::units::schedule::Timetable;
 use ostler_core::World;
 use ostler_model::{InstanceId, Settings};
 use ostler_os::{HomeLock, Interest, Launcher, Poller, Reaper, ScopeFactory, Waker};
-use ostler_registry::{Batch, Registry, RegistryError, Rollback};
+use ostler_registry::{Batch, Registry, RegistryError, Rollback, Writer};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::Path;
@@ -41,13 +41,13 @@ impl Supervisor {
         let reaper = Reaper::new().map_err(EngineError::os("listen to signals"))?;
         let inherited_lock = inheritance.take(LOCK).map(HomeLock::shared);
         if inherited_lock.as_ref().is_some_and(|lock| !lock.is_in_place(&home.lock())) {
-            // The home was removed meanwhile: what is there now, if anything, is another's.
+            // The home was removed meanwhile: a file there now belongs to another daemon.
             return Err(EngineError::Removed { home: home.path().to_owned() });
         }
         let mut home = home;
         home.prepare()?;
-        // Whoever gave us the lock has it as well, so that the home has an owner while we are dead. The
-        // fence is ours alone, and of children between their birth and their exec.
+        // The process that passed the lock holds it too, so that the home has an owner while no supervisor runs. The
+        // fence is held by this process only, and by children between their start and their exec.
         let lock = match inherited_lock {
             Some(lock) => lock,
             None => take_lock(&home, &home.lock())?,
@@ -56,14 +56,14 @@ impl Supervisor {
         ostler_os::become_reaper().map_err(EngineError::os("become the reaper of descendants"))?;
         let descriptors = ostler_os::lift_descriptor_limit();
         let instance = home.instance()?;
-        let (mut registry, went_back) = open_registry(home.registry(), instance)?;
-        failpoint::arm(&mut registry);
+        let (mut registry, rollback_reason) = open_registry(&**home.registry(), instance)?;
+        failpoint::arm(&mut *registry);
         if guardian_info.guardian.is_none() {
             let _ = home.write_pid();
         }
         let mut guardian_link = GuardianLink::new(&guardian_info, inheritance);
         if guardian_info.guardian.is_none() {
-            // systemd knows nothing of homes: whoever called while we are dead could take it.
+            // systemd does not hold the home's lock: another daemon could take the home while no supervisor runs.
             guardian_link.fd_store.keep(LOCK, &lock);
         }
 
@@ -114,7 +114,7 @@ impl Supervisor {
                 probed_waker.wake();
             }
         });
-        let room = if settings.kernel_boundary {
+        let scopes = if settings.kernel_boundary {
             ScopeFactory::open(&instance.to_string())
         } else {
             ScopeFactory::without_boundary(
@@ -122,8 +122,11 @@ impl Supervisor {
                 "it is turned off by OSTLER_NO_CGROUP",
             )
         };
-        let room =
-            if settings.limit_groups { room } else { room.without_groups(&instance.to_string()) };
+        let scopes = if settings.limit_groups {
+            scopes
+        } else {
+            scopes.without_groups(&instance.to_string())
+        };
         let world = World::new(&settings, now());
         let limit_watch = LimitWatch::new(waker.clone());
         let screens = ScreenWatch::new(judge, waker.clone());
@@ -179,7 +182,7 @@ impl Supervisor {
             },
             platform: Platform {
                 poller,
-                room,
+                scopes,
                 launcher: Launcher::new(),
                 descriptors,
                 reaper,
@@ -198,7 +201,7 @@ impl Supervisor {
             life: Lifecycle {
                 stopping: false,
                 stopped: false,
-                is_to_come_again: false,
+                restart_requested: false,
                 successor: None,
                 names_program: false,
                 business: Activity::Busy,
@@ -206,10 +209,10 @@ impl Supervisor {
             guardian: GuardianSide { guardian_info, guardian_link, liveness, heartbeats_seen },
         };
         supervisor.watch_guardian();
-        supervisor.note_way_back(went_back);
+        supervisor.note_rollback(rollback_reason);
         if let Err(error) = supervisor.reconcile() {
-            supervisor.platform.room.close();
-            return Err(error.at(supervisor.identity.home.registry()));
+            supervisor.platform.scopes.close();
+            return Err(error.at(supervisor.identity.home.registry().place()));
         }
         supervisor.miss_guardian(supervisor.guardian.guardian_info.guardian);
         if supervisor.threads.output_total.begin_sweep() {
@@ -220,13 +223,15 @@ impl Supervisor {
 }
 
 fn open_registry(
-    path: &Path,
+    registry: &dyn Registry,
     instance: InstanceId,
-) -> Result<(Registry, Option<Rollback>), EngineError> {
-    match Registry::open(path) {
+) -> Result<(Box<dyn Writer>, Option<Rollback>), EngineError> {
+    match registry.writer() {
         Err(newer @ RegistryError::Newer { .. }) => {
-            match Registry::go_back(path, instance, ostler_os::wall_ms())? {
-                went_back @ Rollback::Yes { .. } => Ok((Registry::open(path)?, Some(went_back))),
+            match registry.roll_back(instance, ostler_os::wall_ms())? {
+                rollback_reason @ Rollback::Yes { .. } => {
+                    Ok((registry.writer()?, Some(rollback_reason)))
+                }
                 Rollback::NoCopy | Rollback::Shared => Err(newer.into()),
             }
         }

@@ -1,4 +1,4 @@
-//! How a supervisor ends: it ends every run, or leaves the runs to a successor.
+//! The end of a supervisor: it ends every run, or leaves the runs to the next one.
 
 use crate::handle::{HandOver, Stopped};
 use ostler_core::Event;
@@ -26,7 +26,7 @@ impl Supervisor {
         {
             return None;
         }
-        self.life.is_to_come_again = true;
+        self.life.restart_requested = true;
         self.begin_stop(by);
         Some(run)
     }
@@ -52,7 +52,7 @@ impl Supervisor {
         match (program, self.guardian.guardian_info.guardian) {
             (Some(_), None) => return HandOver::Systemd,
             (Some(program), Some(_)) => {
-                // Made now, so that it can be refused, and again when the last word is written.
+                // The copy is made now, so that a failure refuses the upgrade, and again after the last write.
                 if let Err(error) = self.store.registry.keep_copy() {
                     return HandOver::NoCopy(error.description());
                 }
@@ -77,7 +77,7 @@ impl Supervisor {
         if self.life.names_program {
             let _ = self.store.registry.keep_copy();
         }
-        // The log is written to the end. Nobody who waits here is answered: they ask our successor.
+        // The log is written to the end. Waiting callers get no answer: they repeat the request to the next supervisor.
         self.threads.output_writer.finish();
         std::mem::forget(self);
         Outcome::HandedOver
@@ -87,11 +87,11 @@ impl Supervisor {
         self.end_strays();
         self.entry(What::SupervisorStopped, "every run has ended", json!({}));
         self.store.retry_at = None;
-        self.batch_unsaved();
+        self.retry_unsaved_writes();
         self.commit();
         let unsaved = self.store.unsaved.runs.len();
         let _ = self.store.registry.release(self.identity.instance);
-        self.platform.room.close();
+        self.platform.scopes.close();
         if self.guardian.guardian_info.guardian.is_none()
             && self.identity.lock.is_in_place(&self.identity.home.lock())
         {

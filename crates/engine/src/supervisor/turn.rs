@@ -1,6 +1,6 @@
 //! The loop. Each turn gathers what the kernel and the other threads report, lets the core decide, commits the writes, and
-//! carries out the effects. What comes of an effect is an event of the same turn. What happened inside goes before what
-//! callers ask.
+//! carries out the effects. The result of an effect is an event of the same turn. Internal events come before
+//! callers' requests.
 
 use crate::checks::prober::Probed;
 use crate::error::EngineError;
@@ -40,7 +40,7 @@ impl Supervisor {
             self.turn();
         }
         self.finish();
-        Ok(match self.life.is_to_come_again {
+        Ok(match self.life.restart_requested {
             true => Outcome::Restarted(self.identity.lock),
             false => Outcome::Stopped(self.identity.lock),
         })
@@ -53,7 +53,7 @@ impl Supervisor {
                 WAKER => self.platform.waker.rest(),
                 SIGNALS => self.take_signals(),
                 GUARDIAN => self.guardian_died(),
-                GUARDIAN_LINE => self.accept_new_guardian(),
+                GUARDIAN_CONNECTION => self.accept_new_guardian(),
                 REPORTS => self.take_reports(),
                 token => self.take_run_word(token),
             }
@@ -64,15 +64,15 @@ impl Supervisor {
         while let Ok(Probed { unit, event }) = self.threads.probed.try_recv() {
             self.take_probed(unit, event);
         }
-        self.take_memory_news();
-        self.take_screen_news();
+        self.take_memory_events();
+        self.take_screen_events();
         self.maintain_guardian();
         self.maintain_sockets();
         let now = now();
         if self.core.world.lease_due(now) {
             self.core.events.push_back(Event::LeaseDue);
         }
-        self.look_at_timetable();
+        self.check_timetable();
         if self.core.world.units_due(now) {
             self.core.events.push_back(Event::UnitsDue);
         }
@@ -86,13 +86,13 @@ impl Supervisor {
         }
         if self.store.retry_at.is_some_and(|at| now.mono_ms >= at) {
             self.store.retry_at = None;
-            self.batch_unsaved();
+            self.retry_unsaved_writes();
         }
-        for _ in 0..ASKS_A_TURN {
+        for _ in 0..REQUESTS_PER_TURN {
             let Ok(ask) = self.threads.asks.try_recv() else { return };
             self.take_ask(ask);
         }
-        // However much is asked, ends and deadlines are looked at in between.
+        // More requests may wait: exits and deadlines are checked before them.
         self.platform.waker.wake();
     }
 
@@ -108,8 +108,9 @@ impl Supervisor {
                 }
                 for effect in step.effects {
                     match effect {
-                        // It only asks for a run: the end of the last one and the intent of the next are one
-                        // commit. Those of thousands are not: such a batch would be the most memory we ever need.
+                        // A launch only records the request for a run, so the end of the previous run and the
+                        // intent of the next are one commit. Further launches wait for the next commit: one batch
+                        // for thousands of units would need too much memory.
                         Effect::Launch(unit) if launches < LAUNCHES_AT_ONCE => {
                             launches += 1;
                             self.launch(&unit);

@@ -4,7 +4,7 @@
 //! output, no input, no client attached, and almost no CPU use. In either case, unread mail, queued nudges, a person at
 //! the terminal, and a report that the agent is busy keep it awake.
 
-use crate::checks::prober::Order;
+use crate::checks::prober::ProbeCommand;
 use crate::handle::{Ask, Handle};
 use crate::supervisor::Supervisor;
 use ostler_core::Event;
@@ -33,7 +33,7 @@ pub(crate) struct CpuMark {
 }
 
 /// The result of the check.
-enum Found {
+enum IdleCheck {
     Idle {
         mono_ms: u64,
     },
@@ -50,13 +50,13 @@ impl Supervisor {
         let after_ms = spec.and_then(|spec| spec.idle).map_or(u64::MAX, |idle| idle.after_ms);
         let tmux = spec.and_then(|spec| spec.tmux.clone());
         let now_ms = ostler_os::mono_ms();
-        if let (Found::Idle { mono_ms }, Some(tmux)) = (&found, tmux)
+        if let (IdleCheck::Idle { mono_ms }, Some(tmux)) = (&found, tmux)
             && now_ms.saturating_sub(*mono_ms) >= after_ms
             && let Some(argv) = unattended(&tmux)
             && let Some(subject) = self.subject(unit.clone(), run)
         {
             // Only tmux knows whether a client is attached to the session.
-            let order = Order::Unattended { subject, argv, mono_ms: *mono_ms };
+            let order = ProbeCommand::Unattended { subject, argv, mono_ms: *mono_ms };
             if self.threads.prober.order(order).is_ok() {
                 return;
             }
@@ -68,46 +68,48 @@ impl Supervisor {
     pub(crate) fn take_unattended(&mut self, unit: String, run: RunId, idle: Idle) {
         let found = match idle {
             Idle::Since { .. } => self.idleness(&unit, run),
-            Idle::No => Found::Awake("a client is attached to its tmux session".to_owned()),
+            Idle::No => IdleCheck::Awake("a client is attached to its tmux session".to_owned()),
         };
         self.notify_idle(unit, run, found);
     }
 
-    fn notify_idle(&mut self, unit: String, run: RunId, found: Found) {
+    fn notify_idle(&mut self, unit: String, run: RunId, found: IdleCheck) {
         let idle = match found {
-            Found::Idle { mono_ms } => {
+            IdleCheck::Idle { mono_ms } => {
                 self.agents.kept_awake.remove(&unit);
                 Idle::Since { mono_ms }
             }
-            Found::Awake(why) => {
+            IdleCheck::Awake(why) => {
                 if let Some(live) = self.runs.live.get(&run) {
                     live.hands.touch();
                 }
                 self.agents.kept_awake.insert(unit.clone(), (run, why));
                 Idle::No
             }
-            Found::Unsure => Idle::No,
+            IdleCheck::Unsure => Idle::No,
         };
         self.core
             .events
             .push_back(Event::Unit { name: unit, event: UnitEvent::Idle { run, idle } });
     }
 
-    fn idleness(&mut self, unit: &str, run: RunId) -> Found {
-        let Some(record) = self.core.world.unit(unit) else { return Found::Awake(String::new()) };
+    fn idleness(&mut self, unit: &str, run: RunId) -> IdleCheck {
+        let Some(record) = self.core.world.unit(unit) else {
+            return IdleCheck::Awake(String::new());
+        };
         let spec = record.spec.clone();
         if let Some(why) = self.obstacle(&spec, run) {
-            return Found::Awake(why);
+            return IdleCheck::Awake(why);
         }
         let now_ms = ostler_os::mono_ms();
         let ago = |wall_ms: u64| ostler_os::wall_ms().saturating_sub(wall_ms);
-        let Some(live) = self.runs.live.get(&run) else { return Found::Awake(String::new()) };
+        let Some(live) = self.runs.live.get(&run) else { return IdleCheck::Awake(String::new()) };
         let touched_ms = live.hands.touched_mono_ms();
         match self.agents.agent_idle.get(&run) {
-            Some(AgentIdle::No) => return Found::Awake("its agent is not idle".to_owned()),
+            Some(AgentIdle::No) => return IdleCheck::Awake("its agent is not idle".to_owned()),
             Some(AgentIdle::Since { since_ms }) => {
                 let mono_ms = now_ms.saturating_sub(ago(*since_ms));
-                return Found::Idle { mono_ms: mono_ms.max(touched_ms) };
+                return IdleCheck::Idle { mono_ms: mono_ms.max(touched_ms) };
             }
             Some(AgentIdle::Unknown) | None => {}
         }
@@ -120,14 +122,14 @@ impl Supervisor {
         let mono_ms = moments.into_iter().flatten().max().unwrap_or(now_ms);
         let after_ms = spec.idle.map_or(u64::MAX, |idle| idle.after_ms);
         if now_ms.saturating_sub(mono_ms) < after_ms {
-            return Found::Idle { mono_ms };
+            return IdleCheck::Idle { mono_ms };
         }
         match self.processor_of(run, now_ms) {
-            None => Found::Unsure,
+            None => IdleCheck::Unsure,
             Some(percent) if percent >= BUSY_PERCENT => {
-                Found::Awake(format!("its processes use or wait for {percent} % of a CPU"))
+                IdleCheck::Awake(format!("its processes use or wait for {percent} % of a CPU"))
             }
-            Some(_) => Found::Idle { mono_ms },
+            Some(_) => IdleCheck::Idle { mono_ms },
         }
     }
 
@@ -182,7 +184,7 @@ impl Supervisor {
         let subject = TreeSubject {
             root: record.pid?,
             boundary: scope.and_then(ostler_os::Scope::boundary),
-            pane_slot: scope.and_then(ostler_os::Scope::pane_slot).cloned(),
+            pane_note: scope.and_then(ostler_os::Scope::pane_note).cloned(),
             reaper: scope.and_then(ostler_os::Scope::reaper).map(|reaper| reaper.fingerprint().pid),
         };
         let seen = ostler_os::look_at_trees(std::slice::from_ref(&subject), Detail::Sums);

@@ -7,13 +7,13 @@ use crate::agents::sessions::Resumption;
 use crate::apps::AppReport;
 use crate::backends::container::unlisted;
 use crate::backends::{self, tmux::lacks_tmux};
-use crate::checks::prober::{Order, Subject};
+use crate::checks::prober::{ProbeCommand, Subject};
 use crate::runs::pools::PoolRefused;
 use crate::supervisor::{Supervisor, now};
 use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::{
-    Actor, Backend, Desired, Detach, OsText, Part, PoolSpec, RunId, RunRecord, RunSpec,
+    Actor, Backend, Desired, Detach, OsText, Part, PoolSpec, Purpose, RunId, RunRecord, RunSpec,
     TerminalSize, UnitRecord, UnitSpec, UnitState, UnitView, What, stable_digest,
 };
 use ostler_model::{Change, ChangeKind};
@@ -147,7 +147,7 @@ impl Supervisor {
                 view.started_at_ms = record.started_at_ms;
             }
             if view.run_id.is_none()
-                && let Some(description) = self.lives_on(&scope_key(&view.name))
+                && let Some(description) = self.survivor_in_scope(&scope_key(&view.name))
             {
                 view.state = UnitState::Error;
                 view.why = format!("not ended: {description}");
@@ -199,7 +199,7 @@ impl Supervisor {
         in_ms.map_or(u64::MAX, |in_ms| now_ms.saturating_add(in_ms))
     }
 
-    pub(crate) fn look_at_timetable(&mut self) {
+    pub(crate) fn check_timetable(&mut self) {
         for name in self.schedule.timetable.due(ostler_os::wall_ms()) {
             self.core.events.push_back(Event::Unit { name, event: UnitEvent::ScheduleDue });
         }
@@ -338,8 +338,8 @@ impl Supervisor {
         if let Some(subject) = self.subject(unit, run) {
             let unit = subject.unit.clone();
             let order = match readiness {
-                Some(health) => Order::Readiness { subject, health },
-                None => Order::Ready { subject, ready, register_ms },
+                Some(health) => ProbeCommand::Readiness { subject, health },
+                None => ProbeCommand::Ready { subject, ready, register_ms },
             };
             if let Err(error) = self.threads.prober.order(order) {
                 let why = format!("the check could not start: {error}");
@@ -352,7 +352,7 @@ impl Supervisor {
         let report = self.report_of(&unit, run).ok().flatten();
         let spec = &self.core.world.unit(&unit)?.spec;
         let mut like = Box::new(run_spec(spec));
-        like.session_id = RunSpec::CHECK_SESSION.to_owned();
+        like.purpose = Purpose::Check;
         like.unit = None;
         like.scope_key = None;
         like.backend = Backend::Pipe;
@@ -374,10 +374,10 @@ impl Supervisor {
         let Some(subject) = self.subject(unit.clone(), run) else { return };
         let mut orders = Vec::new();
         if let (Some(heartbeat), Some(report)) = (heartbeat, subject.report.clone()) {
-            orders.push(Order::Liveness { report, heartbeat });
+            orders.push(ProbeCommand::Liveness { report, heartbeat });
         }
         if let Some(health) = health {
-            orders.push(Order::Health { subject, health });
+            orders.push(ProbeCommand::Health { subject, health });
         }
         for order in orders {
             if let Err(error) = self.threads.prober.order(order) {
@@ -426,7 +426,8 @@ pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
         backend: unit.backend,
         size: TerminalSize::default(),
         stdin: false,
-        session_id: "unit".to_owned(),
+        session_id: String::new(),
+        purpose: Purpose::Program,
         unit: Some(unit.name.clone()),
         // Never two runs at once.
         scope_key: Some(scope_key(&unit.name)),

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn missed_times_are_made_up_for_once_or_not_at_all() {
+    fn missed_times_of_a_schedule_are_run_once_or_skipped() {
         let now = at("2026-01-10T12:02:00Z");
         let long_ago = Some(at("2026-01-09T00:00:00Z"));
         for (missed, expected) in [(Missed::Once, 1), (Missed::Skip, 0)] {

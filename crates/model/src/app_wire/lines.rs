@@ -118,7 +118,7 @@ mod tests {
 
     /// A3: a line over 256 KiB is skipped, however it is split, and the next one is read.
     #[test]
-    fn a_line_that_is_too_long_is_passed_over() {
+    fn a_line_that_is_too_long_is_skipped() {
         let mut long = vec![b'x'; LINE_MOST + 1];
         long.extend_from_slice(b"\nnext\n");
         for size in [1 << 10, 100_000, long.len()] {
@@ -139,7 +139,7 @@ mod tests {
 
     /// A3: over 1 MiB without a line end is reported, and little of it was kept.
     #[test]
-    fn what_does_not_end_is_told_and_not_kept() {
+    fn a_line_without_an_end_is_reported_and_dropped() {
         let mut lines = Lines::default();
         let piece = vec![b'x'; 64 << 10];
         let mut sent = 0;

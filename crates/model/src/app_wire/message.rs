@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_read_and_what_is_none_says_why() {
+    fn a_request_is_parsed_and_an_invalid_one_says_why() {
         let line = r#"{"id":"1","type":"request","timestamp":5,"method":"app.ready","params":{"a":[1]},"token":"t","more":0}"#;
         let request = read_request(line.as_bytes()).expect("a request");
         assert_eq!(

@@ -8,12 +8,13 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The child cgroup of the supervisor itself, if the parent delegates controllers to its children.
 pub(super) const SELF: &str = "ostler-self";
 
-/// The mount point of cgroup v2, and the path of this process in it.
-fn own_group() -> Result<(PathBuf, String), String> {
+/// The part of the hierarchy of cgroup v2 that is mounted, and where. In a container only a part may be.
+fn mounted() -> Result<(String, PathBuf), String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")
         .map_err(|error| format!("/proc/self/mountinfo: {error}"))?;
     let (root, mount) = mounts
@@ -25,16 +26,26 @@ fn own_group() -> Result<(PathBuf, String), String> {
                 .then(|| Some((unescape(fields.next()?), unescape(fields.next()?))))?
         })
         .ok_or("cgroup v2 is not mounted")?;
+    Ok((root, PathBuf::from(mount)))
+}
+
+/// A path of the hierarchy, below the mount point.
+fn within<'a>(root: &str, group: &'a str) -> &'a str {
+    if root == "/" { group } else { group.strip_prefix(root).unwrap_or(group) }
+}
+
+/// The mount point of cgroup v2, and the path of this process in it.
+fn own_group() -> Result<(PathBuf, String), String> {
+    let (root, mount) = mounted()?;
     let groups = fs::read_to_string("/proc/self/cgroup")
         .map_err(|error| format!("/proc/self/cgroup: {error}"))?;
     let own = groups
         .lines()
         .find_map(|line| line.strip_prefix("0::"))
         .ok_or("this process is in no cgroup v2 group")?;
-    // In a container only a part of the hierarchy may be mounted.
-    let own = if root == "/" { own } else { own.strip_prefix(&root).unwrap_or(own) };
+    let own = within(&root, own);
     let own = own.strip_suffix(SELF).unwrap_or(own);
-    Ok((PathBuf::from(mount), own.to_owned()))
+    Ok((mount, own.to_owned()))
 }
 
 /// The directories of this process's cgroup and of its ancestors, the nearest first. The root is left out: it has no
@@ -55,26 +66,26 @@ fn below(mount: &Path, own: &str) -> PathBuf {
 }
 
 /// Creates the cgroup for one instance's leaves.
-pub(super) fn make_room(instance: &str) -> Result<PathBuf, String> {
+pub(super) fn make_parent_group(instance: &str) -> Result<PathBuf, String> {
     let (mount, own) = own_group()?;
-    let room = below(&mount, &own).join(format!("ostler-{instance}"));
-    match fs::create_dir(&room) {
+    let group = below(&mount, &own).join(format!("ostler-{instance}"));
+    match fs::create_dir(&group) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(format!("{}: {error}", room.display())),
+        Err(error) => return Err(format!("{}: {error}", group.display())),
     }
-    if !room.join("cgroup.procs").exists() {
-        let _ = fs::remove_dir(&room);
-        return Err(format!("{}: not a cgroup", room.display()));
+    if !group.join("cgroup.procs").exists() {
+        let _ = fs::remove_dir(&group);
+        return Err(format!("{}: not a cgroup", group.display()));
     }
-    Ok(room)
+    Ok(group)
 }
 
 /// Whether a leaf could be created. Leaves none behind.
 pub(super) fn probe() -> Result<String, String> {
-    let room = make_room(&format!("probe-{}", rustix::process::getpid().as_raw_pid()))?;
-    let parent = room.parent().map(|path| path.display().to_string()).unwrap_or_default();
-    fs::remove_dir(&room).map_err(|error| format!("{}: {error}", room.display()))?;
+    let group = make_parent_group(&format!("probe-{}", rustix::process::getpid().as_raw_pid()))?;
+    let parent = group.parent().map(|path| path.display().to_string()).unwrap_or_default();
+    fs::remove_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;
     Ok(parent)
 }
 
@@ -207,15 +218,23 @@ pub(super) fn sub_groups(path: &Path) -> Vec<PathBuf> {
     reserved_fds::spend(list).unwrap_or_default()
 }
 
-/// Whether a process is in the cgroup of some run.
-pub(super) fn is_in_some_leaf(pid: i32) -> bool {
-    let group_of = |who: &str| {
-        let groups = fs::read_to_string(format!("/proc/{who}/cgroup")).ok()?;
-        groups.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_owned)
-    };
-    let Some(theirs) = group_of(&pid.to_string()) else { return false };
-    // This process may be in a run's cgroup itself; the processes there are in no leaf of this instance.
-    theirs.contains("/ostler-")
-        && theirs.contains("/run-")
-        && group_of("self").is_none_or(|own| own != theirs)
+/// The boundaries of the live runs. Only they count: any process that may make cgroups can give one the name of a boundary.
+pub trait Boundaries {
+    /// Whether this cgroup is one of them, or below one.
+    fn include(&self, group: &Path) -> bool;
+}
+
+/// Whether a process is in the cgroup of a live run.
+pub(super) fn is_in_a_boundary(pid: i32, boundaries: &dyn Boundaries) -> bool {
+    group_of(pid).is_some_and(|group| boundaries.include(&group))
+}
+
+/// The directory of a process's cgroup.
+fn group_of(pid: i32) -> Option<PathBuf> {
+    // The mount stays where it is while this process lives.
+    static MOUNTED: OnceLock<Option<(String, PathBuf)>> = OnceLock::new();
+    let (root, mount) = MOUNTED.get_or_init(|| mounted().ok()).as_ref()?;
+    let groups = reserved_fds::spend(|| fs::read_to_string(format!("/proc/{pid}/cgroup"))).ok()?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    Some(below(mount, within(root, group)))
 }

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 /// The outcome of a client call.
 #[derive(Clone, Debug)]
-pub enum Asked {
-    Told(ToolOutput),
+pub enum ClientOutcome {
+    Answered(ToolOutput),
     /// The client exceeded its time and was killed.
     Silent,
 }
@@ -34,7 +34,7 @@ pub fn ask_client<A: AsRef<OsStr>>(
     input: &[u8],
     without: &[&str],
     limit: Duration,
-) -> io::Result<Asked> {
+) -> io::Result<ClientOutcome> {
     let mut command = Command::new(program);
     command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
@@ -55,11 +55,11 @@ pub fn ask_client<A: AsRef<OsStr>>(
         listened
     });
     let status = child.wait()?;
-    let Some((output, complaint)) = listened? else { return Ok(Asked::Silent) };
-    Ok(Asked::Told(ToolOutput {
+    let Some((output, error_output)) = listened? else { return Ok(ClientOutcome::Silent) };
+    Ok(ClientOutcome::Answered(ToolOutput {
         code: status.code(),
         output,
-        complaint: String::from_utf8_lossy(&complaint).trim().to_owned(),
+        error_output: String::from_utf8_lossy(&error_output).trim().to_owned(),
     }))
 }
 
@@ -97,8 +97,8 @@ fn listen(child: &mut Child, limit: Duration) -> io::Result<Option<(Vec<u8>, Vec
             }
         }
     }
-    let [output, complaint] = written;
-    Ok(Some((output, complaint)))
+    let [output, error_output] = written;
+    Ok(Some((output, error_output)))
 }
 
 #[cfg(test)]
@@ -106,21 +106,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_that_answers_is_heard_and_one_that_does_not_is_ended() {
+    fn a_client_that_does_not_answer_is_killed() {
         let sh = Path::new("/bin/sh");
         let ask = |text: &str, limit: u64| {
             ask_client(sh, &["-c", text], b"word\n", &["HOME"], Duration::from_millis(limit))
                 .expect("the client runs")
         };
         match ask("read a; echo $a$HOME; echo no >&2; exit 3", 10_000) {
-            Asked::Told(description) => {
-                assert_eq!((description.code, &description.output[..]), (Some(3), &b"word\n"[..]));
-                assert_eq!(description.complaint, "no");
+            ClientOutcome::Answered(output) => {
+                assert_eq!((output.code, &output.output[..]), (Some(3), &b"word\n"[..]));
+                assert_eq!(output.error_output, "no");
             }
-            Asked::Silent => panic!("it answered"),
+            ClientOutcome::Silent => panic!("it answered"),
         }
         let began = super::super::clock::mono_ms();
-        assert!(matches!(ask("exec sleep 60", 100), Asked::Silent));
+        assert!(matches!(ask("exec sleep 60", 100), ClientOutcome::Silent));
         assert!(super::super::clock::mono_ms() - began < 30_000);
     }
 }

@@ -37,22 +37,22 @@ fn hand_down(group: &Path, controllers: Reached) {
 }
 
 /// Delegates the available controllers to the leaves in the instance's cgroup.
-pub(super) fn reach(room: &Path) -> Reached {
-    let _ = fs::create_dir(room);
-    let ready = listed(room, "cgroup.subtree_control");
+pub(super) fn reach(group: &Path) -> Reached {
+    let _ = fs::create_dir(group);
+    let ready = listed(group, "cgroup.subtree_control");
     if ready.memory && ready.cpu {
         return ready;
     }
-    if let Some(own) = room.parent()
-        && !listed(room, "cgroup.controllers").memory
+    if let Some(own) = group.parent()
+        && !listed(group, "cgroup.controllers").memory
     {
         let there = listed(own, "cgroup.controllers");
         if there.memory && step_aside(own) {
             hand_down(own, there);
         }
     }
-    hand_down(room, listed(room, "cgroup.controllers"));
-    listed(room, "cgroup.subtree_control")
+    hand_down(group, listed(group, "cgroup.controllers"));
+    listed(group, "cgroup.subtree_control")
 }
 
 /// Returns whether the cgroup this process was started in is empty now.

@@ -1,7 +1,7 @@
 //! The home's lock, descriptor limits, and small file helpers.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::fs::{File, OpenOptions, TryLockError};
+use rustix::process::{Resource, getrlimit};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -40,23 +40,9 @@ impl AsFd for HomeLock {
     }
 }
 
-/// Flags for an open that never blocks, for example on a named pipe without a writer.
-pub const NO_WAITING: i32 = libc::O_NONBLOCK;
-
 /// `None` if another process holds the lock.
 pub fn take_lock(path: &Path) -> io::Result<Option<HomeLock>> {
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(0o600)
-        .custom_flags(NO_WAITING)
-        .open(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(HomeLock { file })),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+    Ok(ostler_sys::take_lock(path)?.map(|file| HomeLock { file }))
 }
 
 /// The soft and hard limit as found at the start, for the children.
@@ -68,8 +54,7 @@ pub struct Allocated {
 
 /// Raises the soft limit on descriptors to the hard limit.
 pub fn lift_descriptor_limit() -> Allocated {
-    let found = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: found.maximum, maximum: found.maximum });
+    let found = ostler_sys::lift_descriptor_limit();
     Allocated { soft: found.current, hard: found.maximum }
 }
 

@@ -32,20 +32,20 @@ fn own_group(controller: &str) -> Option<PathBuf> {
 }
 
 /// The parent of one instance's cgroups of a controller.
-pub(super) fn room_of(controller: &str, instance: &str) -> Option<PathBuf> {
+pub(super) fn parent_group(controller: &str, instance: &str) -> Option<PathBuf> {
     Some(own_group(controller)?.join(format!("ostler-{instance}")))
 }
 
 /// Whether cgroups can be created there. Leaves the empty parent, which is removed with the last cgroup in it.
-pub(super) fn can_make(room: &Path, limit: &str) -> bool {
-    match fs::create_dir(room) {
+pub(super) fn can_make(parent: &Path, limit: &str) -> bool {
+    match fs::create_dir(parent) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(_) => return false,
     }
-    let usable = fs::OpenOptions::new().write(true).open(room.join(limit)).is_ok();
+    let usable = fs::OpenOptions::new().write(true).open(parent.join(limit)).is_ok();
     if !usable {
-        let _ = fs::remove_dir(room);
+        let _ = fs::remove_dir(parent);
     }
     usable
 }
@@ -144,9 +144,9 @@ impl Group {
     }
 
     /// Removes the parent if it is empty.
-    pub(super) fn remove_room(&self) {
-        if let Some(room) = self.path.parent() {
-            let _ = fs::remove_dir(room);
+    pub(super) fn remove_parent(&self) {
+        if let Some(parent) = self.path.parent() {
+            let _ = fs::remove_dir(parent);
         }
     }
 }

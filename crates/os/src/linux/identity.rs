@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_parentheses_and_spaces_is_read_past() {
+    fn a_process_name_with_parentheses_and_spaces_is_parsed() {
         let line =
             b"42 (a) R 1 (b) S 7 43 44 34819 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 2 3";
         let line = StatLine::parse(line).expect("parses");
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn we_are_ourselves_and_another_start_time_is_not() {
+    fn a_pid_with_another_start_time_is_another_process() {
         let pid = rustix::process::getpid().as_raw_pid();
         let me = fingerprint_of(pid).expect("this process exists");
         assert!(is_same_process(&me));
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the child stays unreaped")]
-    fn a_corpse_of_our_own_tells_how_it_ended() {
+    fn a_zombie_of_our_own_has_its_exit_status() {
         let mut child = std::process::Command::new("sh");
         let mut child = child.args(["-c", "exit 7"]).spawn().expect("a child");
         let process = fingerprint_of(child.id() as i32).expect("the child exists");

@@ -50,8 +50,8 @@ impl LimitSupport {
         };
         found
             .get_or_init(|| {
-                group::room_of(controller, &self.instance)
-                    .filter(|room| group::can_make(room, limit))
+                group::parent_group(controller, &self.instance)
+                    .filter(|parent| group::can_make(parent, limit))
             })
             .as_deref()
     }
@@ -69,7 +69,7 @@ impl LimitSupport {
         let mut plan = Enforced { resources, ..Enforced::default() };
         let reached = match leaves {
             // Each time: another process may have removed the empty directory.
-            Some(room) if self.uses_groups => controllers::reach(room),
+            Some(parent) if self.uses_groups => controllers::reach(parent),
             Some(_) | None => controllers::Reached::default(),
         };
         let mut by = |controller: &str, is_v2: bool, last: LimitMethod| {
@@ -77,8 +77,8 @@ impl LimitSupport {
                 return LimitMethod::CgroupV2;
             }
             match self.uses_groups.then(|| self.v1(controller)).flatten() {
-                Some(room) => {
-                    let path = room.join(format!("run-{run}")).to_string_lossy().into_owned();
+                Some(parent) => {
+                    let path = parent.join(format!("run-{run}")).to_string_lossy().into_owned();
                     // One hierarchy may have both controllers.
                     if !plan.groups.contains(&path) {
                         plan.groups.push(path);
@@ -96,15 +96,15 @@ impl LimitSupport {
         Some(Box::new(plan))
     }
 
-    fn rooms(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        ["memory", "cpu"].into_iter().filter_map(|name| group::room_of(name, &self.instance))
+    fn parents(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        ["memory", "cpu"].into_iter().filter_map(|name| group::parent_group(name, &self.instance))
     }
 
     /// Removes cgroups that belong to no live run. Returns how many processes were killed for it.
     pub(super) fn clear(&self, is_recorded: impl Fn(&str) -> bool) -> usize {
         let mut killed = 0;
-        for room in self.rooms() {
-            for path in super::cgroup::sub_groups(&room) {
+        for parent in self.parents() {
+            for path in super::cgroup::sub_groups(&parent) {
                 let path = path.to_string_lossy().into_owned();
                 if !is_recorded(&path) {
                     let group = Group::at(&path);
@@ -117,22 +117,22 @@ impl LimitSupport {
     }
 
     pub(super) fn close(&self) {
-        for room in self.rooms() {
-            let _ = fs::remove_dir(room);
+        for parent in self.parents() {
+            let _ = fs::remove_dir(parent);
         }
     }
 }
 
 /// The limits set for one run.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct RunLimits {
     pub(super) plan: Enforced,
     groups: Vec<Group>,
     /// A sampled memory use above the limit.
     pub(super) excess: Cell<Option<u64>>,
 }
 
-impl Held {
+impl RunLimits {
     /// Sets the planned limits; where a method fails, falls back to the next one.
     pub(super) fn set_up(plan: &Enforced, leaf: Option<&Leaf>) -> Box<Self> {
         let mut held = Self::found(plan);
@@ -230,9 +230,9 @@ impl Held {
         }
     }
 
-    pub(super) fn remove_rooms(&self) {
+    pub(super) fn remove_parents(&self) {
         for group in &self.groups {
-            group.remove_room();
+            group.remove_parent();
         }
     }
 }
@@ -273,11 +273,11 @@ mod tests {
     }
 
     #[test]
-    fn without_groups_a_watch_and_a_priority_are_left() {
-        let room = LimitSupport::new("none", false);
-        assert_eq!(room.plan("x", Resources::default(), None), None);
+    fn without_cgroups_limits_use_sampling_and_priority() {
+        let support = LimitSupport::new("none", false);
+        assert_eq!(support.plan("x", Resources::default(), None), None);
         let resources = Resources { memory_bytes: Some(1), cpu_shares: Some(2), descriptors: None };
-        let plan = room.plan("x", resources, None).expect("limits");
+        let plan = support.plan("x", resources, None).expect("limits");
         assert_eq!(
             (plan.memory_by, plan.cpu_by),
             (Some(LimitMethod::Watch), Some(LimitMethod::Nice))

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_words_are_understood() {
+    fn the_kernels_memory_events_are_parsed() {
         let meminfo = "MemTotal:  100 kB\nMemFree:  1 kB\nMemAvailable:    2048 kB\n";
         assert_eq!(available(meminfo), Some(2 << 20));
         let description =
@@ -90,14 +90,14 @@ mod tests {
     }
 
     #[test]
-    fn a_group_without_a_limit_limits_nobody() {
+    fn a_group_without_a_limit_has_no_effect() {
         assert_eq!(left("1000\n", "700\n", "anon 500\ninactive_file 200\n"), Some(500));
         assert_eq!(left("1000\n", "1200\n", ""), Some(0));
         assert_eq!(left("max\n", "700\n", ""), None);
     }
 
     #[test]
-    fn this_machine_says_how_much_is_free() {
+    fn free_memory_of_this_machine_is_read() {
         assert!(memory_outlook().free_bytes.is_some_and(|free| free > 0));
     }
 }

@@ -2,7 +2,7 @@
 //! process group, and by descent. A process's environment is not evidence: any process can set it.
 
 use super::census::Census;
-use super::cgroup;
+use super::cgroup::{self, Boundaries};
 use super::descent::{LOOKS_MOST, children_of, is_engines, orphans, with_descendants};
 use super::identity::{Stat, stat};
 use ostler_model::RunId;
@@ -86,6 +86,8 @@ pub struct Relations<'a> {
     pub since: u64,
     /// The start time of the oldest other run that an orphan could belong to.
     pub others_since: &'a dyn Fn() -> Option<u64>,
+    /// The boundaries of the live runs.
+    pub boundaries: &'a dyn Boundaries,
     /// The kernel keeps this run together: a child of ours that no run is known by came out of another run.
     pub has_boundary: bool,
     /// A snapshot of all processes, taken on first use.
@@ -153,6 +155,15 @@ pub(super) fn among_children(
     Some(found)
 }
 
+/// Whether a stray lives that began after this run's first process.
+pub(super) fn has_stray_since(relations: &Relations<'_>) -> bool {
+    let lives = |pid: i32, started: u64| {
+        stat(pid).is_some_and(|stat| !stat.dead && stat.start_time == started)
+    };
+    let mut strays = relations.strays.iter();
+    strays.any(|(pid, started)| *started >= relations.since && lives(*pid, *started))
+}
+
 /// The leader's session and group, and all their descendants.
 pub(super) fn in_census(leader: Leader, relations: &Relations<'_>) -> Vec<i32> {
     let mut found = in_one_census(leader, relations.census.get_or_init(Census::take));
@@ -190,7 +201,7 @@ fn belongs(leader: Leader, stat: &Stat) -> bool {
 
 /// Sorts processes by their current process group. If another program (tmux) owns the run's terminal, a process in the
 /// terminal's session is inside too: a shell gives each of its jobs its own group. Zombies are not alive.
-pub(super) fn sort_members(leader: Leader, pane_slot: i32, pids: Vec<i32>) -> Members {
+pub(super) fn sort_members(leader: Leader, pane_session: i32, pids: Vec<i32>) -> Members {
     let mut members = Members::default();
     for pid in pids {
         let Some(group) = Pid::from_raw(pid).and_then(|pid| getpgid(Some(pid)).ok()) else {
@@ -202,7 +213,7 @@ pub(super) fn sort_members(leader: Leader, pane_slot: i32, pids: Vec<i32>) -> Me
                 .and_then(|pid| getsid(Some(pid)).ok())
                 .map_or(0, rustix::process::Pid::as_raw_pid)
         };
-        if group == leader.group || (pane_slot > 0 && session() == pane_slot) {
+        if group == leader.group || (pane_session > 0 && session() == pane_session) {
             members.inside += 1;
             members.inside_pids.push(pid);
         } else {
@@ -235,7 +246,10 @@ fn run_of_pid(pid: i32, stat: &Stat, leader: Leader, relations: &Relations<'_>) 
         return MemberOf::Another;
     }
     // A process cannot be older than its ancestor.
-    if stat.start_time < relations.since || cgroup::is_in_some_leaf(pid) || is_engines(pid) {
+    if stat.start_time < relations.since
+        || cgroup::is_in_a_boundary(pid, relations.boundaries)
+        || is_engines(pid)
+    {
         return MemberOf::Another;
     }
     if relations.strays.contains(&(pid, stat.start_time)) {

@@ -14,9 +14,9 @@ use std::os::fd::OwnedFd;
 #[derive(Debug)]
 pub enum MemoryAlarm {
     /// Becomes ready when the kernel has killed a process for memory.
-    Told(OwnedFd, Interest),
+    KernelEvent(OwnedFd, Interest),
     /// To be sampled periodically.
-    Looked(MemorySubject),
+    Sampling(MemorySubject),
 }
 
 /// A tree with a memory limit.
@@ -34,20 +34,20 @@ impl Scope {
         match held.plan.memory_by? {
             LimitMethod::CgroupV2 => {
                 let alarm = self.leaf().map(Leaf::path).and_then(controllers::memory_alarm)?;
-                Some(MemoryAlarm::Told(alarm, Interest::Change))
+                Some(MemoryAlarm::KernelEvent(alarm, Interest::Change))
             }
             LimitMethod::CgroupV1 => {
                 let alarm = held.memory_group().and_then(Group::memory_alarm)?;
-                Some(MemoryAlarm::Told(alarm, Interest::Readable))
+                Some(MemoryAlarm::KernelEvent(alarm, Interest::Readable))
             }
             LimitMethod::Watch | LimitMethod::Nice => {
                 let tree = TreeSubject {
                     root,
                     boundary: self.boundary(),
                     reaper: self.reaper().map(|reaper| reaper.fingerprint().pid),
-                    pane_slot: self.pane_slot().cloned(),
+                    pane_note: self.pane_note().cloned(),
                 };
-                Some(MemoryAlarm::Looked(MemorySubject { tree, most_bytes }))
+                Some(MemoryAlarm::Sampling(MemorySubject { tree, most_bytes }))
             }
         }
     }

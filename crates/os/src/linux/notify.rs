@@ -82,7 +82,7 @@ impl Notifier {
 
 /// One datagram, and the process that sent it, as the kernel reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct Datagram {
     pub length: usize,
     pub from: Option<i32>,
 }
@@ -98,7 +98,7 @@ pub fn listen_for_stop(path: &Path) -> io::Result<(UnixDatagram, SocketFile)> {
 }
 
 /// Receives the next datagram. Closes descriptors that came with it: a sender of `BARRIER=1` waits for that.
-pub fn receive_stop(socket: impl AsFd, text: &mut [u8]) -> io::Result<Heard> {
+pub fn receive_stop(socket: impl AsFd, text: &mut [u8]) -> io::Result<Datagram> {
     const DESCRIPTORS_MOST: usize = 8;
     let mut space = [MaybeUninit::uninit();
         rustix::cmsg_space!(ScmRights(DESCRIPTORS_MOST), ScmCredentials(1))];
@@ -109,5 +109,5 @@ pub fn receive_stop(socket: impl AsFd, text: &mut [u8]) -> io::Result<Heard> {
         RecvAncillaryMessage::ScmCredentials(sender) => Some(sender.pid.as_raw_nonzero().get()),
         RecvAncillaryMessage::ScmRights(_) | _ => from,
     });
-    Ok(Heard { length: received.bytes, from: from.filter(|pid| *pid > 0) })
+    Ok(Datagram { length: received.bytes, from: from.filter(|pid| *pid > 0) })
 }

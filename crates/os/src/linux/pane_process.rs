@@ -58,10 +58,10 @@ impl PaneNote {
     /// Whether the pane process that leads the terminal's session is alive. It is older than the program; a process
     /// that reused its pid is not.
     pub(super) fn is_pane_process_alive(&self) -> bool {
-        stat(self.session).is_some_and(|pane_slot| {
-            !pane_slot.dead
-                && pane_slot.session == self.session
-                && pane_slot.start_time <= self.start_time
+        stat(self.session).is_some_and(|process| {
+            !process.dead
+                && process.session == self.session
+                && process.start_time <= self.start_time
         })
     }
 
@@ -129,11 +129,11 @@ pub fn leave_run() -> bool {
 
 fn leave_groups_of(run: &str) -> bool {
     let beside = |members: &PathBuf| -> Option<PathBuf> {
-        let room = members.parent()?.ancestors().find(|folder| {
+        let parent = members.parent()?.ancestors().find(|folder| {
             let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
             name.starts_with("ostler-")
         })?;
-        let above = room.parent()?;
+        let above = parent.parent()?;
         let own = above.join(SELF).join("cgroup.procs");
         Some(if own.exists() { own } else { above.join("cgroup.procs") })
     };
@@ -360,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_means_one_process_and_no_other() {
+    fn a_note_names_exactly_one_process() {
         let own = std::process::id() as i32;
         let note = PaneNote::of(own, true).expect("this process exists");
         assert!(note.is_alive());

@@ -3,6 +3,7 @@
 use super::identity::{boot_id, corpse_status, stat};
 use super::reserved_fds;
 use ostler_model::Fingerprint;
+use ostler_sys::exit_status;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
@@ -109,9 +110,7 @@ impl Process {
 
     /// Whether the process has ended.
     pub fn has_ended(&self) -> bool {
-        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let mut ended = [PollFd::new(&self.descriptor, PollFlags::IN)];
-        poll(&mut ended, Some(&at_once)).is_ok_and(|ready| ready > 0)
+        ostler_sys::has_ended(&self.descriptor)
     }
 
     /// Signals this one process.
@@ -172,7 +171,7 @@ impl Process {
     /// status; afterwards the pidfd has it (Linux ≥ 6.15).
     pub fn ending(&self) -> Option<Ending> {
         corpse_status(&self.fingerprint)
-            .or_else(|| exit_info(self.descriptor.as_fd()))
+            .or_else(|| exit_status(self.descriptor.as_fd()))
             .map(Ending::from_wait_status)
     }
 }
@@ -185,7 +184,7 @@ impl AsFd for Process {
 
 /// How the process of a pidfd ended, if the kernel reports it (Linux ≥ 6.15). `None` while it is alive.
 pub fn ending_behind(descriptor: BorrowedFd<'_>) -> Option<Ending> {
-    exit_info(descriptor).map(Ending::from_wait_status)
+    exit_status(descriptor).map(Ending::from_wait_status)
 }
 
 /// The inode number of a pidfd, which is unique for each process if the kernel has pidfs.
@@ -231,24 +230,6 @@ fn send_to_group(descriptor: BorrowedFd<'_>, signal: Signal) -> Result<(), Errno
 
 pub(super) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
-}
-
-#[expect(unsafe_code, reason = "rustix has no PIDFD_GET_INFO")]
-fn exit_info(descriptor: BorrowedFd<'_>) -> Option<i32> {
-    #[repr(C)]
-    #[derive(Default)]
-    struct PidfdInfo {
-        mask: u64,
-        cgroup: u64,
-        ids: [u32; 11],
-        exit_code: i32,
-    }
-    const PIDFD_GET_INFO: libc::Ioctl = 0xC040_FF0B_u32 as libc::Ioctl;
-    const PIDFD_INFO_EXIT: u64 = 1 << 3;
-    let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, ..PidfdInfo::default() };
-    // SAFETY: the structure is the kernel's first published version; the ioctl number encodes its size.
-    let result = unsafe { libc::ioctl(descriptor.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
-    (result == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit_code)
 }
 
 /// Kills this process as SIGKILL from outside would: nothing is flushed or cleaned up.

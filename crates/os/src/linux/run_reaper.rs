@@ -102,7 +102,7 @@ pub(super) fn start_of_root(note: &OwnedFd, root: i32, reaper: i32) -> Option<u6
 
 /// What the reaper of a run reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum ReaperState {
     /// The reaper is alive. The list has all processes of its run.
     Alive(Vec<i32>),
     /// The reaper is alive, but its children cannot be read, for example because no descriptor is free. The run counts
@@ -213,17 +213,17 @@ impl RunReaper {
         fingerprint.is_some_and(|fingerprint| Self { fingerprint, note: None }.is_alive())
     }
 
-    pub(super) fn held(&self) -> Held {
+    pub(super) fn held(&self) -> ReaperState {
         if self.is_alive() {
             let found = below(self.fingerprint.pid);
             // The pid may have been reused meanwhile.
             if self.is_alive() {
-                return found.map_or(Held::Unseen, Held::Alive);
+                return found.map_or(ReaperState::Unseen, ReaperState::Alive);
             }
         }
         match self.note.as_deref().and_then(Noted::read) {
-            Some(noted) if noted.is_empty_scope => Held::ScopeEmpty,
-            Some(_) | None => Held::Lost,
+            Some(noted) if noted.is_empty_scope => ReaperState::ScopeEmpty,
+            Some(_) | None => ReaperState::Lost,
         }
     }
 }
@@ -335,7 +335,7 @@ mod tests {
         let reaper = RunReaper::new(past(), note);
         assert_eq!(reaper.ending_of(42), Some(Ending::Code(3)));
         assert_eq!(reaper.ending_of(43), None, "the note covers only the first process");
-        assert_eq!(reaper.held(), Held::ScopeEmpty);
+        assert_eq!(reaper.held(), ReaperState::ScopeEmpty);
     }
 
     #[test]
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_killed_knows_nothing() {
-        assert_eq!(RunReaper::found(past(), None).held(), Held::Lost);
+    fn a_killed_reaper_reports_that_it_is_lost() {
+        assert_eq!(RunReaper::found(past(), None).held(), ReaperState::Lost);
     }
 }

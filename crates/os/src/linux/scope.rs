@@ -9,10 +9,10 @@ use super::cgroup::Leaf;
 use super::controllers;
 use super::descent::with_descendants;
 use super::identity::stat;
-use super::limits::Held;
+use super::limits::RunLimits;
 use super::members::{
-    Leader, Members, MemoryState, Relations, among_children, in_census, is_untouchable,
-    sort_members,
+    Leader, Members, MemoryState, Relations, among_children, has_stray_since, in_census,
+    is_untouchable, sort_members,
 };
 use super::pane_process::PaneNote;
 use super::poll::Interest;
@@ -24,7 +24,7 @@ use ostler_model::{Enforced, LimitMethod};
 use std::collections::HashSet;
 use std::fs;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How the processes were killed, and how many.
@@ -85,12 +85,12 @@ impl Boundary {
 #[derive(Debug)]
 pub struct Scope {
     pub(super) leaf: Option<Boundary>,
-    pub(super) held: Option<Box<Held>>,
+    pub(super) held: Option<Box<RunLimits>>,
     /// Set if there is no leaf.
     pub(super) reaper: Option<RunReaper>,
     pub(super) lineage: Lineage,
     /// The path of the pane note, if another program (tmux) starts a process for the run.
-    pub(super) pane_slot: Option<PathBuf>,
+    pub(super) pane_note: Option<PathBuf>,
 }
 
 /// How many processes of an ending tree are watched one by one if the kernel cannot watch the whole.
@@ -106,6 +106,11 @@ impl Scope {
         self.reaper = Some(reaper);
     }
 
+    /// The directory of its leaf.
+    pub fn leaf_path(&self) -> Option<&Path> {
+        Some(self.leaf()?.path())
+    }
+
     pub fn reaper(&self) -> Option<&RunReaper> {
         self.reaper.as_ref()
     }
@@ -117,21 +122,21 @@ impl Scope {
 
     /// Another program (tmux) starts the run's program, outside of the run's scope. The note names that process once it
     /// is written.
-    pub fn sit_at(&mut self, note: PathBuf) {
-        self.pane_slot = Some(note);
+    pub fn set_pane_note(&mut self, note: PathBuf) {
+        self.pane_note = Some(note);
     }
 
     /// The path of that note.
-    pub fn pane_slot(&self) -> Option<&PathBuf> {
-        self.pane_slot.as_ref()
+    pub fn pane_note(&self) -> Option<&PathBuf> {
+        self.pane_note.as_ref()
     }
 
     /// The process that another program started, if it is alive: the pane process, which is the subreaper for its
     /// program's orphans, or the program itself.
     pub fn pane_program(&self) -> Option<i32> {
-        let note = PaneNote::read(self.pane_slot.as_ref()?)?;
-        let pane_slot = note.is_pane_process_alive().then_some(note.session);
-        pane_slot.or_else(|| note.is_alive().then_some(note.pid))
+        let note = PaneNote::read(self.pane_note.as_ref()?)?;
+        let pane_process = note.is_pane_process_alive().then_some(note.session);
+        pane_process.or_else(|| note.is_alive().then_some(note.pid))
     }
 
     pub(super) fn leaf(&self) -> Option<&Leaf> {
@@ -173,7 +178,7 @@ impl Scope {
         }
     }
 
-    pub(super) fn held(&self) -> Option<&Held> {
+    pub(super) fn held(&self) -> Option<&RunLimits> {
         self.held.as_deref()
     }
 
@@ -233,15 +238,15 @@ impl Scope {
         };
         let mut is_unexplained = false;
         match self.reaper.as_ref().map(RunReaper::held) {
-            Some(run_reaper::Held::Alive(below)) => found.extend(below),
-            Some(run_reaper::Held::Unseen) => is_unseen = true,
-            Some(run_reaper::Held::ScopeEmpty) => {}
-            Some(run_reaper::Held::Lost) | None => {
+            Some(run_reaper::ReaperState::Alive(below)) => found.extend(below),
+            Some(run_reaper::ReaperState::Unseen) => is_unseen = true,
+            Some(run_reaper::ReaperState::ScopeEmpty) => {}
+            Some(run_reaper::ReaperState::Lost) | None => {
                 self.search(leader, relations, &mut found, &mut is_unexplained);
             }
         }
-        let pane_slot = self.pane_slot.as_ref().and_then(|note| PaneNote::read(note));
-        if let Some(note) = pane_slot.filter(|note| !note.is_joined) {
+        let in_pane = self.pane_note.as_ref().and_then(|note| PaneNote::read(note));
+        if let Some(note) = in_pane.filter(|note| !note.is_joined) {
             // The kernel did not let the process join the boundary. The pane process is the subreaper for the program's
             // orphans. When it has ended, its orphans are reparented elsewhere and cannot be found.
             is_unexplained |= !note.is_pane_process_alive();
@@ -255,9 +260,9 @@ impl Scope {
         found.sort_unstable();
         found.dedup();
         let memory = self.memory_state();
-        let pane_slot = pane_slot.map_or(0, |note| note.session);
+        let pane_session = in_pane.map_or(0, |note| note.session);
         let mut members =
-            Members { is_unexplained, memory, ..sort_members(leader, pane_slot, found) };
+            Members { is_unexplained, memory, ..sort_members(leader, pane_session, found) };
         if self.leaf.is_none() {
             let pids = members.outside.iter().map(|member| member.pid);
             let pids = pids.chain(members.inside_pids.iter().copied());
@@ -285,8 +290,11 @@ impl Scope {
                 let relations = Relations { guardian: None, has_boundary, ..*relations };
                 (among_children(leader, &relations, found, is_unexplained), true)
             }
-            // The orphans of an earlier supervisor were reparented elsewhere; the leaf keeps the list.
-            (Lineage::Adopted, Some(_)) => return,
+            // The leaf keeps the list. A stray may have left it while an earlier supervisor lived.
+            (Lineage::Adopted, Some(_)) => {
+                *is_unexplained |= has_stray_since(relations);
+                return;
+            }
             // The orphans went to the guardian, or to another process if the guardian was a different one.
             (Lineage::Adopted, None) => {
                 (among_children(leader, relations, found, is_unexplained), false)
@@ -403,17 +411,17 @@ impl Scope {
         if let Some(held) = &self.held {
             held.remove();
             if self.lineage == Lineage::Adopted {
-                held.remove_rooms();
+                held.remove_parents();
             }
         }
         if let Some(leaf) = self.leaf() {
             leaf.remove();
             if self.lineage == Lineage::Adopted
-                && let Some(room) = leaf.path().parent()
+                && let Some(parent) = leaf.path().parent()
             {
                 // The supervisor that created the directory may be gone. If not, it creates the directory again when
                 // needed.
-                let _ = fs::remove_dir(room);
+                let _ = fs::remove_dir(parent);
             }
         }
     }

@@ -70,12 +70,12 @@ impl AsFd for SocketFile {
 }
 
 #[derive(Debug)]
-pub struct Door {
+pub struct ListeningSocket {
     pub listener: UnixListener,
     pub file: SocketFile,
 }
 
-impl Door {
+impl ListeningSocket {
     /// Listens at this path, for this user alone. The caller owns the directory, so an existing socket or link is stale
     /// and is replaced. Any other file is an error and stays.
     pub fn open(path: &Path) -> io::Result<Self> {
@@ -171,11 +171,11 @@ mod tests {
     fn a_socket_that_was_replaced_is_not_in_place_and_is_not_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s");
-        let first = Door::open(&path).expect("a socket");
+        let first = ListeningSocket::open(&path).expect("a socket");
         assert!(first.file.is_in_place());
         std::fs::remove_file(&path).expect("removed");
         assert!(!first.file.is_in_place());
-        let second = Door::open(&path).expect("a socket");
+        let second = ListeningSocket::open(&path).expect("a socket");
         assert!(!first.file.is_in_place() && second.file.is_in_place());
         first.file.remove();
         assert!(second.file.is_in_place(), "another process's socket is left alone");
@@ -184,11 +184,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_way_is_left_there() {
+    fn a_file_in_the_place_of_a_socket_is_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s");
         std::fs::write(&path, "mine").expect("written");
-        let description = Door::open(&path).expect_err("refused").to_string();
+        let description = ListeningSocket::open(&path).expect_err("refused").to_string();
         assert!(description.contains("is not a socket"), "{description}");
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "mine");
     }

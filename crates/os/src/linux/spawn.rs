@@ -81,7 +81,7 @@ pub struct Launcher {
     /// The stack of a child that its reaper creates. Empty until the first such child.
     second_stack: Vec<u128>,
     spawn_method: SpawnMethod,
-    seats: Option<StdioSlots>,
+    slots: Option<StdioSlots>,
     /// The signals this process ignores. They would stay ignored in an executed program.
     ignored: Vec<libc::c_int>,
 }
@@ -99,7 +99,7 @@ impl Launcher {
             stack: vec![0; STACK_WORDS],
             second_stack: Vec::new(),
             spawn_method: SpawnMethod::Clone3,
-            seats: StdioSlots::take(),
+            slots: StdioSlots::take(),
             ignored: ignored_signals(),
         }
     }
@@ -148,7 +148,7 @@ impl Launcher {
     ) -> Result<Launched, SpawnError> {
         let mut plan = plan_of(launch, &self.ignored);
         // Without the stdio slots, no descriptor of `/dev/null` is open yet.
-        let nothing = match (launch.stdio, &self.seats) {
+        let nothing = match (launch.stdio, &self.slots) {
             (Stdio::Nothing, None) => match open_nothing() {
                 Ok(nothing) => Some(nothing),
                 Err(error) => {
@@ -161,7 +161,7 @@ impl Launcher {
         if let Some(nothing) = &nothing {
             plan.stdio = [nothing.as_raw_fd(); 3];
         }
-        let held = match scope.held().map(super::limits::Held::joins) {
+        let held = match scope.held().map(super::limits::RunLimits::joins) {
             Some(Ok(joins)) => joins,
             Some(Err(error)) => {
                 return Err(failed(launch, SpawnStage::Group, error.raw_os_error().unwrap_or(0)));
@@ -176,20 +176,20 @@ impl Launcher {
                 .nice()
                 .and_then(|nice| Some((nice, c_string(nice.to_string().as_bytes()).ok()?)));
         }
-        if let Some(seats) = &mut self.seats {
+        if let Some(slots) = &mut self.slots {
             if let Stdio::Given(stdio) = &launch.stdio
-                && let Err(error) = seats.pane_slot(stdio)
+                && let Err(error) = slots.fill(stdio)
             {
-                seats.clear();
+                slots.clear();
                 let errno = error.raw_os_error().unwrap_or(0);
                 return Err(failed(launch, SpawnStage::Prepare, errno));
             }
-            plan.stdio = seats.numbers();
-            plan.leaves_with = Some(seats.end());
+            plan.stdio = slots.numbers();
+            plan.leaves_with = Some(slots.end());
         }
         let order = launch.reaper.as_ref().filter(|_| group.is_none());
-        if let (Some(order), Some(seats)) = (order, &mut self.seats) {
-            let note = seats.pane_note(order.note.as_fd());
+        if let (Some(order), Some(slots)) = (order, &mut self.slots) {
+            let note = slots.put_note(order.note.as_fd());
             plan.reaper = note.ok().and_then(|note| reaper_plan(order, note));
         }
         let entry: Entry = match &mut plan.reaper {
@@ -230,8 +230,8 @@ impl Launcher {
             own.child_holds.wait();
         }
         let is_in_pane = matches!(launch.stdio, Stdio::Given(_)) || plan.reaper.is_some();
-        if let Some(seats) = self.seats.as_mut().filter(|_| is_in_pane) {
-            seats.clear();
+        if let Some(slots) = self.slots.as_mut().filter(|_| is_in_pane) {
+            slots.clear();
         }
         // SAFETY: restores the previous mask.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) };
@@ -451,7 +451,7 @@ mod tests {
 
     fn launch_in(
         (spawn_method, on_our_table): (SpawnMethod, bool),
-        room: &ScopeFactory,
+        scopes: &ScopeFactory,
         command: &[&str],
         directory: &str,
     ) -> (Result<(Launched, Scope), SpawnError>, String) {
@@ -461,7 +461,7 @@ mod tests {
         let nothing = std::fs::File::open("/dev/null").expect("/dev/null");
         let mut launcher = Launcher { spawn_method, ..Launcher::new() };
         if !on_our_table {
-            launcher.seats = None;
+            launcher.slots = None;
         }
         let name = format!(
             "{:?}-{}-{}",
@@ -469,7 +469,7 @@ mod tests {
             rustix::process::getpid().as_raw_pid(),
             fastest_unique()
         );
-        let mut scope = room.make(&name, None);
+        let mut scope = scopes.make(&name, None);
         let launched = launcher.launch(
             &Launch {
                 program: Program::find(command[0].as_bytes(), &environment).expect("a name"),
@@ -524,16 +524,16 @@ mod tests {
 
     /// R3: own session and process group with each spawn method; limits, mask and signals are set.
     #[test]
-    fn every_way_of_birth_gives_the_same_child() {
+    fn every_spawn_method_gives_the_same_child() {
         let probe = "ps -o pid=,pgid=,sid= -p $$ 2>/dev/null || awk '{print $1,$5,$6}' /proc/$$/stat; \
                      umask; ulimit -n; grep -E 'SigIgn|SigBlk' /proc/self/status; pwd; ls /proc/$$/fd | wc -l";
         for spawn_method in WAYS {
-            for mut room in [
+            for mut scopes in [
                 ScopeFactory::open(&format!("test-{}", rustix::process::getpid().as_raw_pid())),
                 ScopeFactory::without_boundary("test", "test"),
             ] {
                 let (launched, description) =
-                    launch_in(spawn_method, &room, &["sh", "-c", probe], "/tmp");
+                    launch_in(spawn_method, &scopes, &["sh", "-c", probe], "/tmp");
                 let (launched, scope) = launched.expect("launched");
                 let pid = launched.process.fingerprint().pid;
                 assert_eq!(reap(&launched), 0, "{description}");
@@ -553,7 +553,7 @@ mod tests {
                 );
                 assert_eq!(lines[5], "/tmp");
                 scope.remove();
-                room.close();
+                scopes.close();
             }
         }
     }
@@ -561,15 +561,15 @@ mod tests {
     /// W6: a boundary is reused only in its initial state; a removed one is created again.
     #[test]
     fn a_kept_boundary_is_as_good_as_a_new_one() {
-        let mut room =
+        let mut scopes =
             ScopeFactory::open(&format!("kept-{}", rustix::process::getpid().as_raw_pid()));
-        if room.why_no_boundary().is_some() {
+        if scopes.why_no_boundary().is_some() {
             return;
         }
         let mut launcher = Launcher::new();
         let environment = vec![CString::from(c"PATH=/usr/bin:/bin")];
-        let mut run = |room: &mut ScopeFactory, name: &str, spoil: &dyn Fn(&Path)| {
-            let mut scope = room.make_passing(name, None);
+        let mut run = |scopes: &mut ScopeFactory, name: &str, spoil: &dyn Fn(&Path)| {
+            let mut scope = scopes.make_passing(name, None);
             spoil(Path::new(&scope.boundary().expect("a boundary")));
             let launch = Launch {
                 program: Program::find(b"true", &environment).expect("a name"),
@@ -586,37 +586,37 @@ mod tests {
             let launched = launcher.launch(&launch, &mut scope).expect("launched");
             assert_eq!(reap(&launched), 0);
             let boundary = scope.boundary().expect("a boundary");
-            room.take_back(scope);
+            scopes.take_back(scope);
             boundary
         };
         let nothing: &dyn Fn(&Path) = &|_| {};
-        let first = run(&mut room, "1", nothing);
-        assert_eq!(run(&mut room, "2", nothing), first);
+        let first = run(&mut scopes, "1", nothing);
+        assert_eq!(run(&mut scopes, "2", nothing), first);
         // A cgroup below it.
         let below: &dyn Fn(&Path) = &|leaf| std::fs::create_dir(leaf.join("below")).expect("made");
-        assert_eq!(run(&mut room, "3", below), first);
+        assert_eq!(run(&mut scopes, "3", below), first);
         assert!(!Path::new(&first).exists());
-        let second = run(&mut room, "4", nothing);
+        let second = run(&mut scopes, "4", nothing);
         assert_ne!(second, first);
         // Another process removed it before its reuse.
         let gone: &dyn Fn(&Path) = &|leaf| std::fs::remove_dir(leaf).expect("removed");
-        let third = run(&mut room, "5", gone);
+        let third = run(&mut scopes, "5", gone);
         assert_ne!(third, second);
         // Not needed since two trims.
-        let fourth = run(&mut room, "6", nothing);
-        room.trim();
-        room.trim();
+        let fourth = run(&mut scopes, "6", nothing);
+        scopes.trim();
+        scopes.trim();
         assert!(!Path::new(&fourth).exists());
-        room.close();
+        scopes.close();
         assert!(!Path::new(&fourth).parent().expect("the instance's cgroup").exists());
     }
 
     #[test]
     fn a_spawn_error_names_the_step_and_leaves_nothing() {
-        let room = ScopeFactory::without_boundary("test", "test");
+        let scopes = ScopeFactory::without_boundary("test", "test");
         for spawn_method in WAYS {
             let kind = |command: &[&str], directory: &str| {
-                launch_in(spawn_method, &room, command, directory)
+                launch_in(spawn_method, &scopes, command, directory)
                     .0
                     .map(|_| ())
                     .expect_err("the launch fails")
@@ -639,9 +639,9 @@ mod tests {
         let mut permissions = std::fs::metadata(&folder).expect("there").permissions();
         std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
         std::fs::set_permissions(&folder, permissions).expect("set");
-        let room = ScopeFactory::without_boundary("test", "test");
+        let scopes = ScopeFactory::without_boundary("test", "test");
         let path = folder.to_string_lossy().into_owned();
-        let (launched, description) = launch_in(WAYS[0], &room, &[&path, "one"], "/");
+        let (launched, description) = launch_in(WAYS[0], &scopes, &[&path, "one"], "/");
         assert_eq!(reap(&launched.expect("launched").0), 0);
         assert_eq!(description, "script one\n");
         std::fs::remove_file(folder).expect("removed");

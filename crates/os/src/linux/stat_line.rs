@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_parentheses_and_spaces_is_read_past() {
+    fn a_process_name_with_parentheses_and_spaces_is_parsed() {
         let line = StatLine::parse(b"42 (a) R 1 (b) S 7 43 44 34819 -1").expect("parses");
         assert_eq!(line.name(), "a) R 1 (b");
         assert_eq!((line.field(3), line.number::<i32>(4)), (Some("S"), Some(7)));
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_process() {
+    fn an_invalid_fingerprint_matches_no_process() {
         assert!(StatLine::parse(b"").is_none());
         assert!(StatLine::parse(b"42").is_none());
         assert_eq!(StatLine::parse(b"42 (a)").and_then(|line| line.is_dead()), None);

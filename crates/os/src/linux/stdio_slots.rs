@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 #[derive(Debug)]
 pub(super) struct StdioSlots {
-    seats: [OwnedFd; 3],
+    slots: [OwnedFd; 3],
     /// The slot for the note of a run's reaper.
     note: OwnedFd,
     nothing: OwnedFd,
@@ -25,13 +25,13 @@ impl StdioSlots {
             return None;
         }
         let nothing = open_nothing().ok()?;
-        let pane_slot = || fcntl_dupfd_cloexec(&nothing, 3).ok();
-        let seats = [pane_slot()?, pane_slot()?, pane_slot()?];
-        Some(Self { seats, note: pane_slot()?, nothing })
+        let slot = || fcntl_dupfd_cloexec(&nothing, 3).ok();
+        let slots = [slot()?, slot()?, slot()?];
+        Some(Self { slots, note: slot()?, nothing })
     }
 
     pub(super) fn numbers(&self) -> [RawFd; 3] {
-        self.seats.each_ref().map(AsRawFd::as_raw_fd)
+        self.slots.each_ref().map(AsRawFd::as_raw_fd)
     }
 
     /// One above the highest slot: the child does not copy descriptors from here on.
@@ -41,23 +41,23 @@ impl StdioSlots {
     }
 
     /// Puts the note of a run's reaper into its slot.
-    pub(super) fn pane_note(&mut self, note: BorrowedFd<'_>) -> io::Result<RawFd> {
+    pub(super) fn put_note(&mut self, note: BorrowedFd<'_>) -> io::Result<RawFd> {
         dup3(note, &mut self.note, DupFlags::CLOEXEC)?;
         Ok(self.note.as_raw_fd())
     }
 
-    pub(super) fn pane_slot(&mut self, stdio: &[BorrowedFd<'_>; 3]) -> io::Result<()> {
-        for (pane_slot, descriptor) in self.seats.iter_mut().zip(stdio) {
-            dup3(descriptor, pane_slot, DupFlags::CLOEXEC)?;
+    pub(super) fn fill(&mut self, stdio: &[BorrowedFd<'_>; 3]) -> io::Result<()> {
+        for (slot, descriptor) in self.slots.iter_mut().zip(stdio) {
+            dup3(descriptor, slot, DupFlags::CLOEXEC)?;
         }
         Ok(())
     }
 
     /// Resets the slots: the supervisor must not keep the child's end of a pipe open.
     pub(super) fn clear(&mut self) {
-        for pane_slot in self.seats.iter_mut().chain([&mut self.note]) {
+        for slot in self.slots.iter_mut().chain([&mut self.note]) {
             // It replaces an open descriptor by an open one, so it cannot fail for lack of descriptors.
-            let _ = dup3(self.nothing.as_fd(), pane_slot, DupFlags::CLOEXEC);
+            let _ = dup3(self.nothing.as_fd(), slot, DupFlags::CLOEXEC);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! children become children of this process, so every descendant becomes reachable. The sweep is complete when the
 //! kernel reports that no child is left.
 
-use super::cgroup::is_in_some_leaf;
+use super::cgroup::{Boundaries, is_in_a_boundary};
 use super::clock::mono_ms;
 use super::descent::{below, children_of, is_engines, with_descendants};
 use super::identity::stat;
@@ -89,6 +89,7 @@ fn ask_below(child: i32, description: &mut Vec<i32>) {
 /// not start. `is_known` gets the pid, process group, session and start time.
 pub fn strays(
     guardian: Option<i32>,
+    boundaries: &dyn Boundaries,
     is_known: impl Fn(i32, i32, i32, u64) -> bool,
 ) -> Vec<(i32, u64)> {
     left_to_us(guardian)
@@ -96,7 +97,7 @@ pub fn strays(
         .into_iter()
         .filter_map(|pid| Some((pid, stat(pid).filter(|stat| !stat.dead)?)))
         .filter(|(pid, stat)| !is_known(*pid, stat.group, stat.session, stat.start_time))
-        .filter(|(pid, _)| !is_engines(*pid) && !is_in_some_leaf(*pid))
+        .filter(|(pid, _)| !is_engines(*pid) && !is_in_a_boundary(*pid, boundaries))
         .map(|(pid, stat)| (pid, stat.start_time))
         .collect()
 }

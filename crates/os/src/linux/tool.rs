@@ -14,7 +14,7 @@ pub struct ToolOutput {
     /// `None` if a signal killed it.
     pub code: Option<i32>,
     pub output: Vec<u8>,
-    pub complaint: String,
+    pub error_output: String,
 }
 
 /// Runs a tool to its end, with `input` on its standard input.
@@ -39,7 +39,7 @@ pub fn run_tool<A: AsRef<OsStr>>(
     Ok(ToolOutput {
         code: output.status.code(),
         output: output.stdout,
-        complaint: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        error_output: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
     })
 }
 

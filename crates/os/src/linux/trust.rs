@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_for_sockets_is_no_link_and_open_to_nobody() {
+    fn a_folder_for_sockets_is_private_and_no_link() {
         let above = folder(0o700);
         let (real, link) = (above.path().join("real"), above.path().join("link"));
         make_own_folder(&real).expect("made");

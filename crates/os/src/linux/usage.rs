@@ -21,7 +21,7 @@ pub struct TreeSubject {
     /// The reaper of the run, if it has no boundary.
     pub reaper: Option<i32>,
     /// The note of a process that another program (tmux) started for the run.
-    pub pane_slot: Option<PathBuf>,
+    pub pane_note: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,13 +165,11 @@ fn quick_members(leaf: &OwnedFd) -> Option<Vec<i32>> {
 
 /// Processes that another program started and that could not join the boundary.
 fn apart(subject: &TreeSubject, members: &[i32]) -> Vec<i32> {
-    let pane_slot = subject.pane_slot.as_ref().and_then(|note| PaneNote::read(note));
-    let Some(pane_slot) =
-        pane_slot.filter(|pane_slot| !pane_slot.is_joined && pane_slot.is_alive())
-    else {
+    let note = subject.pane_note.as_ref().and_then(|note| PaneNote::read(note));
+    let Some(note) = note.filter(|note| !note.is_joined && note.is_alive()) else {
         return Vec::new();
     };
-    let mut open = vec![pane_slot.pid];
+    let mut open = vec![note.pid];
     let mut found = Vec::new();
     while let Some(pid) = open.pop() {
         if !found.contains(&pid) && !members.contains(&pid) {
@@ -185,8 +183,8 @@ fn apart(subject: &TreeSubject, members: &[i32]) -> Vec<i32> {
 /// All descendants of the root, and orphans of the run that were reparented to this process.
 fn descendants(subject: &TreeSubject, orphans: &HashMap<i32, Vec<i32>>) -> Vec<i32> {
     let mut open = vec![subject.root];
-    let pane_slot = subject.pane_slot.as_ref().and_then(|note| PaneNote::read(note));
-    open.extend(pane_slot.filter(PaneNote::is_alive).map(|note| note.pid));
+    let note = subject.pane_note.as_ref().and_then(|note| PaneNote::read(note));
+    open.extend(note.filter(PaneNote::is_alive).map(|note| note.pid));
     match subject.reaper {
         Some(reaper) => open.extend(children_of(reaper)),
         None => open.extend(orphans.get(&subject.root).into_iter().flatten()),
@@ -207,7 +205,7 @@ fn orphans_by_run(subjects: &[TreeSubject]) -> HashMap<i32, Vec<i32>> {
     let roots: HashSet<i32> = subjects.iter().map(|subject| subject.root).collect();
     let mut orphans: HashMap<i32, Vec<i32>> = HashMap::new();
     let own = rustix::process::getpid().as_raw_pid();
-    // The kernel reparents orphans to the main thread; children of other threads are runs.
+    // The kernel reparents orphans to the main thread; the children of other threads are the runs that they started.
     let list = fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
     for pid in list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()) {
         let session = super::identity::stat(pid).map(|stat| stat.session);
@@ -295,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_parentheses_is_read_past() {
+    fn a_process_name_with_parentheses_is_parsed() {
         let line = "42 (a) R 1) S 7 43 44 0 -1 4194560 1 0 0 0 150 50 30 20 20 0 1 0 98765 1 3 9";
         let account = parse(line.as_bytes()).expect("parses");
         let ticks = rustix::param::clock_ticks_per_second();
@@ -306,9 +304,9 @@ mod tests {
     }
 
     #[test]
-    fn who_stands_in_line_for_a_processor_is_seen() {
+    fn time_spent_waiting_for_a_processor_is_measured() {
         let pid = rustix::process::getpid().as_raw_pid();
-        let subject = TreeSubject { root: pid, boundary: None, reaper: None, pane_slot: None };
+        let subject = TreeSubject { root: pid, boundary: None, reaper: None, pane_note: None };
         let own = fs::read_to_string("/proc/self/schedstat").expect("the kernel has schedstat");
         let own_ms = own.split(' ').nth(1).and_then(|ns| ns.parse::<u64>().ok()).expect("a number")
             / 1_000_000;
@@ -316,9 +314,9 @@ mod tests {
     }
 
     #[test]
-    fn our_own_tree_is_seen() {
+    fn the_own_process_tree_is_listed() {
         let pid = rustix::process::getpid().as_raw_pid();
-        let subject = TreeSubject { root: pid, boundary: None, reaper: None, pane_slot: None };
+        let subject = TreeSubject { root: pid, boundary: None, reaper: None, pane_note: None };
         let seen = look_at_trees(&[subject], Detail::Processes);
         let usage = seen[0].as_ref().expect("this process is listed");
         assert!(usage.members >= 1 && usage.memory_bytes > 0, "{usage:?}");

@@ -1,10 +1,10 @@
 //! The agent program inside a unit: its profile, its process, and the files it writes.
 
-use ostler_agents::{Judged, Place, Profile, ProfileSet, Recorded};
+use ostler_agents::{AgentProcess, Judged, Profile, ProfileSet, Recorded};
 use ostler_model::AgentState;
 use ostler_model::ScreenText;
 use ostler_model::{ProcessUsage, UnitView};
-use ostler_os::program_of;
+use ostler_os::{program_of, words_of};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Agent {
     pub profile: Arc<Profile>,
-    pub place: Place,
+    pub place: AgentProcess,
 }
 
 /// The folder for a user's own profiles.
@@ -35,12 +35,10 @@ impl Agent {
         view: &UnitView,
         tree: &[ProcessUsage],
     ) -> Option<Self> {
-        let mut processes: Vec<(i32, Vec<String>)> = tree
-            .iter()
-            .filter_map(|process| Some((process.pid, program_of(process.pid)?.words)))
-            .collect();
+        let mut processes: Vec<(i32, Vec<String>)> =
+            tree.iter().filter_map(|process| Some((process.pid, words_of(process.pid)?))).collect();
         if processes.is_empty() {
-            processes.extend(view.pid.and_then(|pid| Some((pid, program_of(pid)?.words))));
+            processes.extend(view.pid.and_then(|pid| Some((pid, words_of(pid)?))));
         }
         let is_it = |profile: &Profile, words: &[String]| profile.is_program(words);
         let profile = match declared {
@@ -56,7 +54,7 @@ impl Agent {
             .find(|(_, words)| is_it(profile, words))
             .map_or(view.pid.unwrap_or_default(), |(pid, _)| *pid);
         let program = program_of(pid).unwrap_or_default();
-        let place = Place { pid, env: program.environment, started: program.start_time };
+        let place = AgentProcess { pid, env: program.environment, started: program.start_time };
         Some(Self { profile: profile.clone(), place })
     }
 

@@ -138,7 +138,7 @@ fn session(
     let home = record.owner_instance_id.to_string();
     let listing = list(&server).map_err(|error| (Refusal::Gone, error.to_string()))?;
     let ours =
-        listing.seats().find(|pane| pane.is_marked_for(&home, &view.name) && pane.run == run);
+        listing.own_panes().find(|pane| pane.is_marked_for(&home, &view.name) && pane.run == run);
     match ours {
         Some(pane) if pane.is_dead => Err((
             Refusal::NotRunning,

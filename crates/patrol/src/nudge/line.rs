@@ -66,7 +66,11 @@ impl Line {
     pub(super) fn has_reaction(&self, look: &ScreenText) -> bool {
         let row = usize::from(look.cursor.row);
         let rows = look.lines.len().min(row);
-        let is_input = |line: &&String| line.trim().is_empty() || self.has_part(unprompted(line));
+        let is_input = |line: &&String| {
+            line.trim().is_empty()
+                || self.has_part(unprompted(line))
+                || self.has_part(behind(line, &self.typed.mark))
+        };
         let most = self.typed.text.len() / usize::from(look.columns.max(20)) + self.lines() + 1;
         let grown = look.lines[..rows].iter().rev().take(most).take_while(is_input).count();
         let others = |look: &ScreenText, from: usize, to: usize| -> Vec<String> {
@@ -160,6 +164,19 @@ fn unframed(text: &str) -> &str {
 /// A line without the prompt mark at its beginning.
 fn unprompted(line: &str) -> &str {
     unframed(line).trim_start_matches(|c: char| c.is_whitespace() || "$#>%❯›»λ".contains(c))
+}
+
+/// The part of a line behind a prompt, which is given without its digits.
+fn behind<'a>(line: &'a str, mark: &str) -> &'a str {
+    let mut rest = line;
+    for wanted in mark.chars() {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        match rest.strip_prefix(wanted) {
+            Some(after) => rest = after,
+            None => return "",
+        }
+    }
+    rest
 }
 
 /// Programs show a long text as `[Pasted text #1 +20 lines]`, `[Pasted Content 4096 chars]` and the like. Returns how
@@ -263,6 +280,21 @@ mod tests {
         assert!(line.holds(&screen("> look", 0, 6)));
         assert!(line.holds(&screen("> look around", 0, 6)));
         assert!(!line.holds(&screen("> other", 0, 7)));
+    }
+
+    /// A shell's prompt has words, and a long text wraps below it.
+    #[test]
+    fn a_text_that_wraps_behind_a_prompt_of_words_is_no_reaction() {
+        let before = screen("root@vm1:~/a 2# ", 0, 16);
+        let text = "you have pending work, read your mail with the command that the text names";
+        let line = Line::new(&before, text, Paste::Bracketed);
+        let (first, rest) = text.split_at(64);
+        let look = format!("root@vm1:~/a 2# {first}\n{rest}");
+        assert!(!line.has_reaction(&screen(&look, 1, 10)));
+        let chosen = format!("root@vm1:~/a 2# other\n{rest}");
+        assert!(line.has_reaction(&screen(&chosen, 1, 10)));
+        assert_eq!(behind("root@vm12:~# ls", "root@vm:~#"), " ls");
+        assert_eq!(behind("other", "root@vm:~#"), "");
     }
 
     #[test]

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_word_counts() {
+    fn the_last_decision_in_the_output_counts() {
         assert_eq!(last_word(b"hello \x1b[2J"), None);
         assert_eq!(last_word(b"\x1b[?2004h> "), Some(true));
         assert_eq!(last_word(b"\x1b[?25;2004h> \x1b[?25l"), Some(true));

@@ -49,13 +49,13 @@ impl<'a> Proof<'a> {
 
     pub fn look(&self, text: &str) -> Found {
         let written = match self.messages {
-            Messages::Jsonl { rules, session_tail, .. } => self
+            Messages::Jsonl { rules, around, session_tail, .. } => self
                 .files()
                 .into_iter()
                 .flat_map(|path| {
                     let from = self.sizes.get(&path).copied().unwrap_or(0);
                     let session = session_of(&path, *session_tail);
-                    let texts = messages_in(&read_from(&path, from), rules);
+                    let texts = messages_in(&read_from(&path, from), rules, around);
                     texts.into_iter().map(move |text| (text, session.clone()))
                 })
                 .collect(),
@@ -80,15 +80,18 @@ pub fn newest_messages(agent: &Agent) -> Vec<String> {
     const END: u64 = 256 << 10;
     const MOST: usize = 5;
     let Some(conversation) = agent.profile.conversation.as_ref() else { return Vec::new() };
-    let Messages::Jsonl { files, rules, .. } = &conversation.messages else { return Vec::new() };
+    let Messages::Jsonl { files, rules, around, .. } = &conversation.messages else {
+        return Vec::new();
+    };
     let (Some(folder), Some(session)) =
         (conversation.folder(&agent.place), agent.recorded().session)
     else {
         return Vec::new();
     };
     let paths = matching(&folder, &files.replace("{session}", &session));
-    let texts =
-        |path: &PathBuf| messages_in(&read_from(path, size(path).saturating_sub(END)), rules);
+    let texts = |path: &PathBuf| {
+        messages_in(&read_from(path, size(path).saturating_sub(END)), rules, around)
+    };
     let all: Vec<String> = paths.iter().flat_map(texts).collect();
     all[all.len().saturating_sub(MOST)..].to_vec()
 }

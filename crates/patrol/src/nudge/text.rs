@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_is_left_is_a_key() {
+    fn control_characters_are_removed_from_a_text() {
         let text = "a\tb\x1b[2J\r\nc\x08\x7f\x03\u{9b}31m\0d";
         assert_eq!(clean(text, Paste::Bracketed), "a b[2J\nc31md");
         assert_eq!(clean(text, Paste::Plain), "a b[2J c31md");

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_at_a_time_and_what_was_left_half_done_is_known() {
+    fn one_text_is_typed_at_a_time_and_an_unfinished_one_is_noted() {
         let folder = std::env::temp_dir().join(format!("ostler-turn-{}", std::process::id()));
         let until = ostler_os::mono_ms() + 20;
         let turn = Turn::take(&folder, "town/deacon", until).expect("a folder").expect("free");

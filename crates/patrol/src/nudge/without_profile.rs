@@ -351,8 +351,14 @@ fn read(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText) -> TypingO
             let why = format!("{cleared}; it is unknown whether it read the line");
             TypingOutcome::Refused(Refusal::NotKnown, why)
         }
+        refusal if unread => {
+            // What was unread has been discarded: only its echo is left on the screen.
+            let is_left = matches!(terminal.editing(), Editing::Kernel { unread: 1.. });
+            let (refusal, cleared) =
+                if is_left { (refusal, cleared) } else { (Refusal::NotTaken, "it was removed") };
+            TypingOutcome::Refused(refusal, format!("the program did not read the line; {cleared}"))
+        }
         refusal => {
-            let refusal = if unread { Refusal::NotTaken } else { refusal };
             TypingOutcome::Refused(refusal, format!("the program did not read the line; {cleared}"))
         }
     }

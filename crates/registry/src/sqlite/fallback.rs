@@ -2,31 +2,21 @@
 //! fail. The old program is then started again, and continues with the copy plus everything it can read from the
 //! newer file.
 
+use super::error::write_failed;
 use super::rows::{FROM_RUNS, RUN_COLUMNS, SAVE_RUN, read_entry, read_run, save_run};
 use super::schema;
-use super::writer::Registry;
-use crate::error::RegistryError;
+use super::writer::SqliteWriter;
+use crate::{RegistryError, Rollback};
 use ostler_model::InstanceId;
 use rusqlite::{Connection, OpenFlags, params};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The result of a rollback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rollback {
-    /// The registry is restored, with the runs that the other program had saved since.
-    Yes { runs: u64 },
-    /// There is no copy: a supervisor has become ready since.
-    NoCopy,
-    /// Other supervisors use the file.
-    Shared,
-}
-
 const TRIES: u32 = 5;
 
 /// A path next to the registry, with `end` appended to the name.
-fn beside(path: &Path, end: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()
@@ -36,85 +26,83 @@ fn copy_of(path: &Path) -> PathBuf {
     beside(path, ".before-upgrade")
 }
 
-impl Registry {
-    /// Makes the copy. An earlier copy is replaced once the new one is complete.
-    pub fn keep_copy(&self) -> Result<(), RegistryError> {
-        let part = beside(self.path(), ".before-upgrade.part");
-        let _ = fs::remove_file(&part);
-        // Left by an earlier upgrade.
-        let _ = fs::remove_file(beside(self.path(), ".newer"));
-        let copied = self.copy_quickly(&part)?;
-        if !copied {
-            // Another process writes all the time: copy page by page.
-            self.connection
-                .execute("VACUUM INTO ?", [part.to_string_lossy()])
-                .map_err(RegistryError::write)?;
-        }
-        fs::rename(&part, copy_of(self.path())).map_err(|error| failed(&part, error))
+/// Makes the copy. An earlier copy is replaced once the new one is complete.
+pub(super) fn keep_copy(writer: &SqliteWriter) -> Result<(), RegistryError> {
+    let part = beside(&writer.path, ".before-upgrade.part");
+    let _ = fs::remove_file(&part);
+    // Left by an earlier upgrade.
+    let _ = fs::remove_file(beside(&writer.path, ".newer"));
+    let copied = copy_quickly(writer, &part)?;
+    if !copied {
+        // Another process writes all the time: copy page by page.
+        writer
+            .connection
+            .execute("VACUUM INTO ?", [part.to_string_lossy()])
+            .map_err(write_failed)?;
     }
+    fs::rename(&part, copy_of(&writer.path)).map_err(|error| failed(&part, error))
+}
 
-    /// Copies the file while no process writes. Returns `false` if no such moment came.
-    fn copy_quickly(&self, part: &Path) -> Result<bool, RegistryError> {
-        let wal = beside(self.path(), "-wal");
-        for _ in 0..TRIES {
-            let _ = self
-                .connection
-                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-            self.connection.execute_batch("BEGIN IMMEDIATE").map_err(RegistryError::write)?;
-            // From here on no other process writes.
-            let is_whole = fs::metadata(&wal).map_or(0, |wal| wal.len()) == 0;
-            let copied = is_whole.then(|| fs::copy(self.path(), part));
-            let _ = self.connection.execute_batch("ROLLBACK");
-            match copied {
-                Some(Ok(_)) => return Ok(true),
-                Some(Err(error)) => return Err(failed(part, error)),
-                None => {}
-            }
+/// Copies the file while no process writes. Returns `false` if no such moment came.
+fn copy_quickly(writer: &SqliteWriter, part: &Path) -> Result<bool, RegistryError> {
+    let wal = beside(&writer.path, "-wal");
+    for _ in 0..TRIES {
+        let _ = writer
+            .connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        writer.connection.execute_batch("BEGIN IMMEDIATE").map_err(write_failed)?;
+        // From here on no other process writes.
+        let is_whole = fs::metadata(&wal).map_or(0, |wal| wal.len()) == 0;
+        let copied = is_whole.then(|| fs::copy(&writer.path, part));
+        let _ = writer.connection.execute_batch("ROLLBACK");
+        match copied {
+            Some(Ok(_)) => return Ok(true),
+            Some(Err(error)) => return Err(failed(part, error)),
+            None => {}
         }
-        Ok(false)
     }
+    Ok(false)
+}
 
-    /// The new program is ready: there is no rollback after this.
-    pub fn drop_copy(path: &Path) {
-        let _ = fs::remove_file(copy_of(path));
-    }
+pub(super) fn drop_copy(path: &Path) {
+    let _ = fs::remove_file(copy_of(path));
+}
 
-    /// Replaces a file that is too new with the copy. The newer file is kept next to it.
-    pub fn go_back(
-        path: &Path,
-        instance: InstanceId,
-        now_ms: u64,
-    ) -> Result<Rollback, RegistryError> {
-        let copy = copy_of(path);
-        if !copy.exists() {
-            return Ok(Rollback::NoCopy);
-        }
-        let newer = schema::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        if is_shared(&newer, instance, now_ms) {
-            return Ok(Rollback::Shared);
-        }
-        let restored = beside(path, ".restored");
-        fs::copy(&copy, &restored).map_err(|error| failed(&restored, error))?;
-        let runs = {
-            let restored = schema::open(&restored, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-            schema::recognise(&restored, &copy)?;
-            let runs = take_over(&newer, &restored).map_err(RegistryError::write)?;
-            let _ = restored.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-            runs
-        };
-        let _ = newer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        drop(newer);
-        let kept = beside(path, ".newer");
-        let _ = fs::remove_file(&kept);
-        let _ = fs::hard_link(path, &kept);
-        for end in ["-wal", "-shm"] {
-            let _ = fs::remove_file(beside(path, end));
-            let _ = fs::remove_file(beside(&restored, end));
-        }
-        // Atomic: after a kill before this step, the rollback is tried again.
-        fs::rename(&restored, path).map_err(|error| failed(path, error))?;
-        Ok(Rollback::Yes { runs })
+/// Replaces the file by the copy. The newer file is kept next to it.
+pub(super) fn roll_back(
+    path: &Path,
+    instance: InstanceId,
+    now_ms: u64,
+) -> Result<Rollback, RegistryError> {
+    let copy = copy_of(path);
+    if !copy.exists() {
+        return Ok(Rollback::NoCopy);
     }
+    let newer = schema::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    if is_shared(&newer, instance, now_ms) {
+        return Ok(Rollback::Shared);
+    }
+    let restored = beside(path, ".restored");
+    fs::copy(&copy, &restored).map_err(|error| failed(&restored, error))?;
+    let runs = {
+        let restored = schema::open(&restored, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        schema::recognise(&restored, &copy)?;
+        let runs = take_over(&newer, &restored).map_err(write_failed)?;
+        let _ = restored.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        runs
+    };
+    let _ = newer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    drop(newer);
+    let kept = beside(path, ".newer");
+    let _ = fs::remove_file(&kept);
+    let _ = fs::hard_link(path, &kept);
+    for end in ["-wal", "-shm"] {
+        let _ = fs::remove_file(beside(path, end));
+        let _ = fs::remove_file(beside(&restored, end));
+    }
+    // Atomic: after a kill before this step, the rollback is tried again.
+    fs::rename(&restored, path).map_err(|error| failed(path, error))?;
+    Ok(Rollback::Yes { runs })
 }
 
 fn failed(path: &Path, error: io::Error) -> RegistryError {

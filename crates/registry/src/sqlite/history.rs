@@ -1,17 +1,14 @@
-//! Bounds the history: ended runs are limited by count and age. Their entries are removed later, a slice at a time
-//! (see the pruner).
+//! Ended runs beyond the bounds. Their entries are removed later, a slice at a time (see the pruner).
 
+use super::error::write_failed;
 use super::rows::run_id;
-use super::writer::Registry;
-use crate::error::RegistryError;
+use super::writer::SqliteWriter;
+use crate::{RegistryError, WriteHistory};
 use ostler_model::{InstanceId, RunId};
 use rusqlite::{Transaction, TransactionBehavior, params};
 
-impl Registry {
-    /// Removes our ended runs beyond `keep`, and those that ended before `oldest_ms`. The units with the most runs
-    /// lose runs first, so that a unit that ends again and again does not push out the others. Removes at most `most`
-    /// at a time, to keep the write transaction short.
-    pub fn prune(
+impl WriteHistory for SqliteWriter {
+    fn prune(
         &mut self,
         instance: InstanceId,
         keep: u64,
@@ -21,9 +18,9 @@ impl Registry {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(RegistryError::write)?;
-        let names = too_many(&transaction, instance, keep, oldest_ms, most)
-            .map_err(RegistryError::write)?;
+            .map_err(write_failed)?;
+        let names =
+            too_many(&transaction, instance, keep, oldest_ms, most).map_err(write_failed)?;
         for name in &names {
             for sql in [
                 "DELETE FROM runs WHERE run_id = ?",
@@ -32,30 +29,20 @@ impl Registry {
                 transaction
                     .prepare_cached(sql)
                     .and_then(|mut statement| statement.execute([name]))
-                    .map_err(RegistryError::write)?;
+                    .map_err(write_failed)?;
             }
         }
         let gone = names.into_iter().map(run_id).collect::<Result<_, _>>()?;
-        transaction.commit().map_err(RegistryError::write)?;
+        transaction.commit().map_err(write_failed)?;
         Ok(gone)
     }
 
-    /// Removes a run that no client will ask for.
-    pub fn forget(&mut self, run: RunId) -> Result<(), RegistryError> {
-        let transaction = self.connection.transaction().map_err(RegistryError::write)?;
+    fn forget(&mut self, run: RunId) -> Result<(), RegistryError> {
+        let transaction = self.connection.transaction().map_err(write_failed)?;
         for sql in ["DELETE FROM runs WHERE run_id = ?", "DELETE FROM entries WHERE run_id = ?"] {
-            transaction.execute(sql, [run.to_string()]).map_err(RegistryError::write)?;
+            transaction.execute(sql, [run.to_string()]).map_err(write_failed)?;
         }
-        transaction.commit().map_err(RegistryError::write)
-    }
-
-    pub fn ended_count(&self) -> Result<u64, RegistryError> {
-        self.connection
-            .query_row("SELECT count(*) FROM runs WHERE state = 'exited'", [], |row| {
-                row.get::<_, i64>(0)
-            })
-            .map(|count| count as u64)
-            .map_err(RegistryError::read)
+        transaction.commit().map_err(write_failed)
     }
 }
 

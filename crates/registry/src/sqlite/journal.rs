@@ -1,62 +1,30 @@
-//! Reads the journal in slices, so that no reader holds more than one slice in memory.
-
-use super::reader::Reader;
+use super::error::read_failed;
+use super::reader::SqliteReader;
 use super::rows::read_entry;
-use crate::error::RegistryError;
-use ostler_model::{Entry, RunId};
+use crate::{EntryQuery, ReadJournal, RegistryError, SliceMost, Step};
+use ostler_model::Entry;
 use rusqlite::types::Value;
 
-/// Which entries to read.
-#[derive(Clone, Debug, Default)]
-pub struct EntryQuery {
-    pub run: Option<RunId>,
-    pub unit: Option<String>,
-    /// Only entries with a higher number.
-    pub after_seq: i64,
-}
-
-/// How much to read at once. The first entry is read whatever its size.
-#[derive(Clone, Copy, Debug)]
-pub struct SliceMost {
-    pub rows: usize,
-    pub bytes: usize,
-}
-
-/// The position of a walk towards older entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The number of the oldest entry passed so far.
-    pub oldest_seq: i64,
-    pub passed: u64,
-}
-
-impl EntryQuery {
-    /// Conditions that an index answers in the order of `seq`, with values from `?2` on.
-    fn conditions(&self) -> (String, Vec<Value>) {
-        let mut sql = String::new();
-        let mut values = Vec::new();
-        if let Some(run) = self.run {
-            values.push(Value::from(run.to_string()));
-            sql.push_str(" AND run_id = ?2");
-        }
-        if let Some(unit) = &self.unit {
-            // With a run, the index on the run is the more selective one.
-            let story = if self.run.is_some() { "+story" } else { "story" };
-            values.push(Value::from(format!("unit {unit}")));
-            sql.push_str(&format!(" AND {story} = ?{}", values.len() + 1));
-        }
-        (sql, values)
+/// Conditions that an index answers in the order of `seq`, with values from `?2` on.
+fn conditions(query: &EntryQuery) -> (String, Vec<Value>) {
+    let mut sql = String::new();
+    let mut values = Vec::new();
+    if let Some(run) = query.run {
+        values.push(Value::from(run.to_string()));
+        sql.push_str(" AND run_id = ?2");
     }
+    if let Some(unit) = &query.unit {
+        // With a run, the index on the run is the more selective one.
+        let story = if query.run.is_some() { "+story" } else { "story" };
+        values.push(Value::from(format!("unit {unit}")));
+        sql.push_str(&format!(" AND {story} = ?{}", values.len() + 1));
+    }
+    (sql, values)
 }
 
-impl Reader {
-    /// The next entries, oldest first.
-    pub fn entries(
-        &self,
-        query: &EntryQuery,
-        most: SliceMost,
-    ) -> Result<Vec<Entry>, RegistryError> {
-        let (conditions, mut values) = query.conditions();
+impl ReadJournal for SqliteReader {
+    fn entries(&self, query: &EntryQuery, most: SliceMost) -> Result<Vec<Entry>, RegistryError> {
+        let (conditions, mut values) = conditions(query);
         values.insert(0, Value::from(query.after_seq));
         let mut statement = self
             .connection()
@@ -65,12 +33,11 @@ impl Reader {
                  WHERE seq > ?1{conditions} ORDER BY seq LIMIT {}",
                 most.rows
             ))
-            .map_err(RegistryError::read)?;
-        let mut rows =
-            statement.query(rusqlite::params_from_iter(values)).map_err(RegistryError::read)?;
+            .map_err(read_failed)?;
+        let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(read_failed)?;
         let (mut entries, mut bytes) = (Vec::new(), 0);
         while bytes < most.bytes
-            && let Some(row) = rows.next().map_err(RegistryError::read)?
+            && let Some(row) = rows.next().map_err(read_failed)?
         {
             bytes += [2, 5, 6]
                 .iter()
@@ -82,14 +49,13 @@ impl Reader {
         Ok(entries)
     }
 
-    /// Passes up to `most` older entries, starting below `before_seq`; `None` if there are none.
-    pub fn step_back(
+    fn step_back(
         &self,
         query: &EntryQuery,
         before_seq: i64,
         most: u64,
     ) -> Result<Option<Step>, RegistryError> {
-        let (conditions, mut values) = query.conditions();
+        let (conditions, mut values) = conditions(query);
         values.insert(0, Value::from(before_seq));
         let sql = format!(
             "SELECT min(seq), count(*) FROM (SELECT seq FROM entries \
@@ -101,7 +67,7 @@ impl Reader {
             .query_row(&sql, rusqlite::params_from_iter(values), |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })
-            .map_err(RegistryError::read)?;
+            .map_err(read_failed)?;
         Ok(oldest.map(|oldest_seq| Step { oldest_seq, passed: passed as u64 }))
     }
 }
@@ -109,15 +75,16 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Registry;
+    use crate::sqlite::writer::SqliteWriter;
+    use ostler_model::RunId;
 
     /// No query scans rows that it does not need or sorts: either would take seconds in a long journal.
     #[test]
     fn every_question_is_answered_by_an_index_in_order() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("registry.db");
-        drop(Registry::open(&path).expect("opened"));
-        let reader = Reader::open(&path).expect("a reader");
+        drop(SqliteWriter::open(&path).expect("opened"));
+        let reader = SqliteReader::open(&path).expect("a reader");
         let run = Some(RunId::new(1, [1; 10]));
         let unit = Some("web".to_owned());
         for query in [
@@ -126,7 +93,7 @@ mod tests {
             EntryQuery { unit: unit.clone(), ..EntryQuery::default() },
             EntryQuery { run, unit, after_seq: 7 },
         ] {
-            let (conditions, values) = query.conditions();
+            let (conditions, values) = conditions(&query);
             for order in ["seq > ?1", "seq < ?1"] {
                 let direction = if order.contains('<') { " DESC" } else { "" };
                 let sql = format!(

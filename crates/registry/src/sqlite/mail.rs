@@ -1,46 +1,20 @@
-//! Mailboxes. A message is unread, claimed by a process that is about to deliver it, read, or removed.
-//!
-//! ```text
-//! unread ──claim──▶ claimed ──settle──▶ read ──30 days──▶ deleted
-//!    ▲                 │                  │
-//!    └─ released, or the claim expired ───┘     any of them ──remove──▶ removed (its id is kept for a day)
-//! ```
-
-use super::reader::Reader;
-use super::writer::Registry;
-use crate::error::RegistryError;
+use super::error::read_failed;
+use super::reader::SqliteReader;
+use super::writer::SqliteWriter;
+use crate::RegistryError;
+use crate::mail::{PAGE_BYTES, PAGE_MESSAGES, ReadMail, Sent, WriteMail};
 use ostler_model::{InstanceId, Mail, MailKind, Waiting};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use std::collections::{BTreeMap, BTreeSet};
 
 const COLUMNS: &str = "id, sender, recipient, subject, body, kind, sent_at_ms, read_at_ms";
-/// The most that one response carries. The first message is always in it.
-const PAGE_BYTES: usize = 4 << 20;
-const PAGE_MESSAGES: u32 = 500;
-
-/// The result of sending a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sent {
-    Now,
-    /// An earlier call sent it; this is its current state.
-    Before(Mail),
-    /// The mailbox is full.
-    Full {
-        unread: u64,
-        bytes: u64,
-    },
-    /// Another message has this id.
-    IdTaken,
-}
-
 /// True for an expired claim. A clock that was set back must not keep a claim alive.
 pub(super) const VOID: &str =
     "(claimed_at_ms IS NULL OR claimed_at_ms <= ?2 - ?3 OR claimed_at_ms > ?2 + ?3)";
 
-impl Registry {
-    /// Sends a message. The same message twice is stored once.
-    pub fn send_mail(&mut self, instance: InstanceId, mail: &Mail) -> Result<Sent, RegistryError> {
+impl WriteMail for SqliteWriter {
+    fn send_mail(&mut self, instance: InstanceId, mail: &Mail) -> Result<Sent, RegistryError> {
         let instance = instance.to_string();
         self.write(|transaction| {
             if let Some(known) = known(transaction, &instance, &mail.id)? {
@@ -77,8 +51,7 @@ impl Registry {
         })
     }
 
-    /// Claims unread, unclaimed mail: handoffs first, then the oldest.
-    pub fn claim_mail(
+    fn claim_mail(
         &mut self,
         instance: InstanceId,
         to: &str,
@@ -103,8 +76,7 @@ impl Registry {
         })
     }
 
-    /// Marks those of the messages that exist as read, or releases them, whatever process claimed them.
-    pub fn settle_mail(
+    fn settle_mail(
         &mut self,
         instance: InstanceId,
         ids: &[String],
@@ -124,8 +96,7 @@ impl Registry {
         })
     }
 
-    /// Removes messages, and returns those that existed. No other caller gets the same ones.
-    pub fn remove_mail(
+    fn remove_mail(
         &mut self,
         instance: InstanceId,
         ids: &[String],
@@ -140,8 +111,7 @@ impl Registry {
         })
     }
 
-    /// Deletes mail that was read long ago, and expired ids of removed mail. Returns the mailboxes concerned.
-    pub fn forget_mail(
+    fn forget_mail(
         &mut self,
         instance: InstanceId,
         now_ms: u64,
@@ -158,7 +128,7 @@ impl Registry {
                 let values = params![instance.to_string(), removed, read, most as i64];
                 statement.query_map(values, |row| row.get(0))?.collect()
             })
-            .map_err(RegistryError::read)?;
+            .map_err(read_failed)?;
         if old.is_empty() {
             return Ok(Vec::new());
         }
@@ -172,11 +142,8 @@ impl Registry {
             Ok(boxes.into_iter().collect())
         })
     }
-}
 
-impl Registry {
-    /// Counts the unread messages and queued nudges for these names.
-    pub fn waiting_for(
+    fn waiting_for(
         &self,
         instance: InstanceId,
         names: &[String],
@@ -192,7 +159,7 @@ impl Registry {
                      AND removed_at_ms IS NULL",
                 )
                 .and_then(|mut count| count.query_row(params![instance, name], |row| row.get(0)))
-                .map_err(RegistryError::read)?;
+                .map_err(read_failed)?;
             let queued: u32 = self
                 .connection
                 .prepare_cached(
@@ -202,7 +169,7 @@ impl Registry {
                 .and_then(|mut count| {
                     count.query_row(params![instance, name, now_ms as i64], |row| row.get(0))
                 })
-                .map_err(RegistryError::read)?;
+                .map_err(read_failed)?;
             mail += unread;
             nudges += queued;
         }
@@ -210,9 +177,8 @@ impl Registry {
     }
 }
 
-impl Reader {
-    /// A mailbox, oldest first, after this message; as much as one response carries.
-    pub fn mail_of(
+impl ReadMail for SqliteReader {
+    fn mail_of(
         &self,
         instance: InstanceId,
         to: &str,
@@ -229,32 +195,24 @@ impl Reader {
             ),
             params![instance.to_string(), to, unread_only, after, PAGE_MESSAGES],
         )
-        .map_err(RegistryError::read)
+        .map_err(read_failed)
     }
 
-    /// The messages with this id or id suffix: at most two, enough to tell one from several.
-    pub fn mail_like(&self, instance: InstanceId, end: &str) -> Result<Vec<Mail>, RegistryError> {
+    fn mail_like(&self, instance: InstanceId, end: &str) -> Result<Vec<Mail>, RegistryError> {
         let sql = |is_it: &str| {
             format!(
                 "SELECT {COLUMNS} FROM mail WHERE instance_id = ?1 AND removed_at_ms IS NULL AND {is_it} LIMIT 2"
             )
         };
         let values = params![instance.to_string(), end];
-        let whole =
-            page(self.connection(), &sql("id = ?2"), values).map_err(RegistryError::read)?;
+        let whole = page(self.connection(), &sql("id = ?2"), values).map_err(read_failed)?;
         if !whole.is_empty() || end.is_empty() {
             return Ok(whole);
         }
-        page(self.connection(), &sql("substr(id, -length(?2)) = ?2"), values)
-            .map_err(RegistryError::read)
+        page(self.connection(), &sql("substr(id, -length(?2)) = ?2"), values).map_err(read_failed)
     }
 
-    /// Counts what is waiting, for every mailbox that is not empty.
-    pub fn waiting(
-        &self,
-        instance: InstanceId,
-        now_ms: u64,
-    ) -> Result<Vec<Waiting>, RegistryError> {
+    fn waiting(&self, instance: InstanceId, now_ms: u64) -> Result<Vec<Waiting>, RegistryError> {
         let mut waiting: BTreeMap<String, Waiting> = BTreeMap::new();
         let mail = "SELECT recipient, count(*) FROM mail WHERE instance_id = ?1 AND read_at_ms IS NULL \
                     AND removed_at_ms IS NULL GROUP BY recipient";
@@ -271,6 +229,19 @@ impl Reader {
         Ok(waiting.into_values().collect())
     }
 
+    fn mailboxes(&self, instance: InstanceId) -> Result<Vec<String>, RegistryError> {
+        self.connection()
+            .prepare_cached(
+                "SELECT DISTINCT recipient FROM mail WHERE instance_id = ? AND removed_at_ms IS NULL",
+            )
+            .and_then(|mut statement| {
+                statement.query_map([instance.to_string()], |row| row.get(0))?.collect()
+            })
+            .map_err(read_failed)
+    }
+}
+
+impl SqliteReader {
     fn counted(
         &self,
         sql: &str,
@@ -281,19 +252,7 @@ impl Reader {
             .and_then(|mut statement| {
                 statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
             })
-            .map_err(RegistryError::read)
-    }
-
-    /// Every name with mail in its mailbox.
-    pub fn mailboxes(&self, instance: InstanceId) -> Result<Vec<String>, RegistryError> {
-        self.connection()
-            .prepare_cached(
-                "SELECT DISTINCT recipient FROM mail WHERE instance_id = ? AND removed_at_ms IS NULL",
-            )
-            .and_then(|mut statement| {
-                statement.query_map([instance.to_string()], |row| row.get(0))?.collect()
-            })
-            .map_err(RegistryError::read)
+            .map_err(read_failed)
     }
 }
 

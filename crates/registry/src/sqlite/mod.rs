@@ -1,3 +1,6 @@
+//! The registry in a SQLite file.
+
+mod error;
 mod fallback;
 mod history;
 mod journal;
@@ -8,17 +11,11 @@ mod patrol;
 mod pools;
 mod pruner;
 mod reader;
+mod registry;
 mod rows;
 mod schema;
 mod sessions;
 mod units;
 mod writer;
 
-pub use fallback::Rollback;
-pub use journal::{EntryQuery, SliceMost, Step};
-pub use leases::{Claims, StealOutcome};
-pub use mail::Sent;
-pub use patrol::Ordered;
-pub use pruner::{JournalBounds, Pruned, Pruner};
-pub use reader::{Reader, RunQuery};
-pub use writer::{Batch, CommitPoint, Registry};
+pub(crate) use registry::SqliteRegistry;

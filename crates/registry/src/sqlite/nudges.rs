@@ -1,16 +1,8 @@
-//! Texts that wait to be typed into a session.
-//!
-//! ```text
-//! queued ──claim──▶ claimed ──settle──▶ delivered | refused | expired
-//!    │ ▲               │
-//!    │ └─ released, or the claim expired
-//!    └─ its time is over ──▶ expired
-//! ```
-
+use super::error::read_failed;
 use super::mail::{VOID, number, word};
-use super::reader::Reader;
-use super::writer::Registry;
-use crate::error::RegistryError;
+use super::reader::SqliteReader;
+use super::writer::SqliteWriter;
+use crate::{ReadNudges, RegistryError, WriteNudges};
 use ostler_model::{InstanceId, Mail, Nudge, Priority, Receipt};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
@@ -18,9 +10,8 @@ const COLUMNS: &str =
     "id, sender, recipient, text, priority, sent_at_ms, expires_at_ms, receipt, receipt_at_ms, why";
 const TOO_LATE: &str = "it waited too long";
 
-impl Registry {
-    /// Counts the queued nudges of a unit.
-    pub fn queued_nudges(
+impl WriteNudges for SqliteWriter {
+    fn queued_nudges(
         &mut self,
         instance: InstanceId,
         to: &str,
@@ -37,8 +28,7 @@ impl Registry {
         })
     }
 
-    /// Queues a nudge. Returns it as queued, or as refused because too many are waiting; a refused one is not kept.
-    pub fn queue_nudge(
+    fn queue_nudge(
         &mut self,
         instance: InstanceId,
         mut nudge: Nudge,
@@ -82,8 +72,7 @@ impl Registry {
         })
     }
 
-    /// Claims unclaimed nudges: urgent ones first, then the oldest.
-    pub fn claim_nudges(
+    fn claim_nudges(
         &mut self,
         instance: InstanceId,
         to: &str,
@@ -111,8 +100,7 @@ impl Registry {
         })
     }
 
-    /// Settles a nudge and returns it. A nudge that was settled before stays unchanged; `None` if it does not exist.
-    pub fn settle_nudge(
+    fn settle_nudge(
         &mut self,
         instance: InstanceId,
         id: &str,
@@ -132,8 +120,7 @@ impl Registry {
         })
     }
 
-    /// Expires nudges whose time is over, and deletes those that were settled long ago.
-    pub fn forget_nudges(
+    fn forget_nudges(
         &mut self,
         instance: InstanceId,
         now_ms: u64,
@@ -147,7 +134,7 @@ impl Registry {
                 [&instance],
                 |row| row.get(0),
             )
-            .map_err(RegistryError::read)?;
+            .map_err(read_failed)?;
         if !are_there {
             return Ok(());
         }
@@ -164,9 +151,8 @@ impl Registry {
     }
 }
 
-impl Reader {
-    /// The newest nudges, oldest first. Those whose time is over are shown as expired.
-    pub fn nudges(
+impl ReadNudges for SqliteReader {
+    fn nudges(
         &self,
         instance: InstanceId,
         to: Option<&str>,
@@ -181,7 +167,7 @@ impl Reader {
             ),
             params![instance.to_string(), to, SHOWN],
         )
-        .map_err(RegistryError::read)?;
+        .map_err(read_failed)?;
         for nudge in &mut nudges {
             if nudge.receipt == Receipt::Queued && nudge.expires_at_ms <= now_ms {
                 nudge.receipt = Receipt::Expired;

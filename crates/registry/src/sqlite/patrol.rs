@@ -1,19 +1,11 @@
-//! The patrol's state: one document per agent, one for all agents, and separate ones for reports and orders.
-
-use super::reader::Reader;
-use super::writer::Registry;
-use crate::error::RegistryError;
+use super::error::read_failed;
+use super::reader::SqliteReader;
+use super::writer::SqliteWriter;
+use crate::{Ordered, ReadPatrol, RegistryError, WritePatrol};
 use ostler_model::{InstanceId, PatrolMemory, PatrolOrders, PatrolSave, WatchReport};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-/// Whether the orders were still those that the caller had read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ordered {
-    Yes,
-    Changed,
-}
 
 const STATE: &str = "state";
 const SAID: &str = "said";
@@ -22,9 +14,8 @@ const ORDERS: &str = "orders";
 const SAVE: &str = "INSERT INTO patrol (instance_id, kind, name, document) VALUES (?, ?, ?, ?) \
      ON CONFLICT (instance_id, kind, name) DO UPDATE SET document = excluded.document";
 
-impl Registry {
-    /// Saves the state. Agents that are missing in it are deleted.
-    pub fn save_patrol(
+impl WritePatrol for SqliteWriter {
+    fn save_patrol(
         &mut self,
         instance: InstanceId,
         save: &PatrolSave,
@@ -43,8 +34,7 @@ impl Registry {
         })
     }
 
-    /// Saves a report. An empty report is deleted.
-    pub fn report_agent(
+    fn report_agent(
         &mut self,
         instance: InstanceId,
         agent: &str,
@@ -63,8 +53,7 @@ impl Registry {
         })
     }
 
-    /// Replaces the orders, if they are unchanged.
-    pub fn order_patrol(
+    fn order_patrol(
         &mut self,
         instance: InstanceId,
         seen: &PatrolOrders,
@@ -82,11 +71,8 @@ impl Registry {
             Ok(Ordered::Yes)
         })
     }
-}
 
-impl Registry {
-    /// The last report about an agent.
-    pub fn said_of(
+    fn said_of(
         &self,
         instance: InstanceId,
         agent: &str,
@@ -100,14 +86,13 @@ impl Registry {
                 let instance = instance.to_string();
                 statement.query_row([&*instance, SAID, agent], |row| row.get(0)).optional()
             })
-            .map_err(RegistryError::read)?;
+            .map_err(read_failed)?;
         text.map(parsed).transpose()
     }
 }
 
-impl Reader {
-    /// A document that cannot be read is an error: a person's orders must not be guessed.
-    pub fn patrol(&self, instance: InstanceId) -> Result<PatrolMemory, RegistryError> {
+impl ReadPatrol for SqliteReader {
+    fn patrol(&self, instance: InstanceId) -> Result<PatrolMemory, RegistryError> {
         let connection = self.connection();
         Ok(PatrolMemory {
             states: documents(connection, instance, STATE)?,
@@ -140,7 +125,7 @@ fn document<T: DeserializeOwned>(
         .and_then(|mut statement| {
             statement.query_row([instance.to_string().as_str(), kind], |row| row.get(0)).optional()
         })
-        .map_err(RegistryError::read)?;
+        .map_err(read_failed)?;
     text.map(parsed).transpose()
 }
 
@@ -155,6 +140,6 @@ fn documents<T: DeserializeOwned>(
             let values = params![instance.to_string(), kind];
             statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         })
-        .map_err(RegistryError::read)?;
+        .map_err(read_failed)?;
     texts.into_iter().map(|(name, text)| Ok((name, parsed(text)?))).collect()
 }

@@ -1,6 +1,6 @@
 //! Pools: one document each.
 
-use super::Registry;
+use super::error::read_failed;
 use crate::error::RegistryError;
 use ostler_model::{InstanceId, PoolSpec};
 use rusqlite::{Connection, params};
@@ -29,17 +29,17 @@ pub(super) fn remove(
         .execute(params![instance.to_string(), name])
 }
 
-impl Registry {
-    /// All pools of this instance. A pool that cannot be read imposes no limit.
-    pub fn pools(&self, instance: InstanceId) -> Result<Vec<PoolSpec>, RegistryError> {
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT spec FROM pools WHERE instance_id = ? ORDER BY name")
-            .map_err(RegistryError::read)?;
-        let texts: Vec<String> = statement
-            .query_map([instance.to_string()], |row| row.get(0))
-            .and_then(Iterator::collect)
-            .map_err(RegistryError::read)?;
-        Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
-    }
+/// All pools of this instance. A pool that cannot be read imposes no limit.
+pub(super) fn all(
+    connection: &Connection,
+    instance: InstanceId,
+) -> Result<Vec<PoolSpec>, RegistryError> {
+    let mut statement = connection
+        .prepare_cached("SELECT spec FROM pools WHERE instance_id = ? ORDER BY name")
+        .map_err(read_failed)?;
+    let texts: Vec<String> = statement
+        .query_map([instance.to_string()], |row| row.get(0))
+        .and_then(Iterator::collect)
+        .map_err(read_failed)?;
+    Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
 }

@@ -1,35 +1,13 @@
 //! Keeps the journal within its bounds, a slice at a time, on a connection of its own. Each slice is one short
 //! transaction, so that the writer never waits long. Every row is found by an index.
 
+use super::error::write_failed;
 use super::schema;
-use crate::error::RegistryError;
+use crate::{JournalBounds, Pruned, Pruner, RegistryError};
 use rusqlite::{
     Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
 use std::path::Path;
-
-/// How much of the journal is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JournalBounds {
-    pub rows: u64,
-    pub bytes: u64,
-    /// For one unit, one run without a unit, or the daemon itself.
-    pub story_rows: u64,
-    pub story_bytes: u64,
-    /// Older entries without a run are removed. Entries of a run are removed with the run.
-    pub oldest_ms: u64,
-}
-
-/// The work of one slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pruned {
-    /// The number of removed entries; there may be more.
-    Entries(u64),
-    /// The number of pages returned to the file system; there may be more.
-    Pages(u64),
-    /// No work is left.
-    Nothing,
-}
 
 /// Free pages that are kept for new entries.
 const FREE_KEPT: i64 = 256;
@@ -37,39 +15,22 @@ const FREE_KEPT: i64 = 256;
 const PAGES_AT_ONCE: i64 = 64;
 
 #[derive(Debug)]
-pub struct Pruner {
+pub(super) struct SqlitePruner {
     connection: Connection,
 }
 
-impl Pruner {
-    pub fn open(path: &Path) -> Result<Self, RegistryError> {
+impl SqlitePruner {
+    pub(super) fn open(path: &Path) -> Result<Self, RegistryError> {
         let connection = schema::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        connection.busy_timeout(std::time::Duration::from_secs(1)).map_err(RegistryError::write)?;
+        connection.busy_timeout(std::time::Duration::from_secs(1)).map_err(write_failed)?;
         // While this connection works it makes the checkpoints: they wait for the disk, and the writer should not.
         connection
             .execute_batch(
                 "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1000; \
                  PRAGMA wal_autocheckpoint = 250; PRAGMA journal_size_limit = 4194304;",
             )
-            .map_err(RegistryError::write)?;
+            .map_err(write_failed)?;
         Ok(Self { connection })
-    }
-
-    /// Removes up to `most` entries beyond the bounds, or returns free pages.
-    pub fn slice(&mut self, bounds: &JournalBounds, most: u64) -> Result<Pruned, RegistryError> {
-        let rows = self.remove(bounds, most).map_err(RegistryError::write)?;
-        if rows > 0 {
-            return Ok(Pruned::Entries(rows));
-        }
-        let pages = self.give_back().map_err(RegistryError::write)?;
-        Ok(if pages > 0 { Pruned::Pages(pages) } else { Pruned::Nothing })
-    }
-
-    /// Moves the write-ahead log into the file, which can only then shrink. No other connection waits for it.
-    pub fn finish(&self) -> Result<(), RegistryError> {
-        self.connection
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-            .map_err(RegistryError::write)
     }
 
     fn remove(&mut self, bounds: &JournalBounds, most: u64) -> rusqlite::Result<u64> {
@@ -108,6 +69,23 @@ impl Pruner {
         let mut rows = statement.query([])?;
         while rows.next()?.is_some() {}
         Ok(pages as u64)
+    }
+}
+
+impl Pruner for SqlitePruner {
+    fn slice(&mut self, bounds: &JournalBounds, most: u64) -> Result<Pruned, RegistryError> {
+        let rows = self.remove(bounds, most).map_err(write_failed)?;
+        if rows > 0 {
+            return Ok(Pruned::Entries(rows));
+        }
+        let pages = self.give_back().map_err(write_failed)?;
+        Ok(if pages > 0 { Pruned::Pages(pages) } else { Pruned::Nothing })
+    }
+
+    fn finish(&self) -> Result<(), RegistryError> {
+        self.connection
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+            .map_err(write_failed)
     }
 }
 

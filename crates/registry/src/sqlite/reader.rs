@@ -1,47 +1,51 @@
 //! Queries on a connection of their own, so that they never block the writer.
 
+use super::error::read_failed;
 use super::rows::{FROM_RUNS, RUN_COLUMNS, read_run};
-use super::schema;
-use crate::error::RegistryError;
-use ostler_model::{Counter, RunId, RunRecord, Sample};
+use super::{schema, units};
+use crate::{ID_PART_LEAST, Reader, RegistryError, RunQuery};
+use ostler_model::{Counter, InstanceId, RunId, RunRecord, Sample};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Which ended runs to read.
-#[derive(Clone, Copy, Debug)]
-pub struct RunQuery {
-    pub newest: Option<u64>,
-}
-
 #[derive(Debug)]
-pub struct Reader {
+pub(super) struct SqliteReader {
     connection: Connection,
 }
 
-impl Reader {
+impl SqliteReader {
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    pub fn open(path: &Path) -> Result<Self, RegistryError> {
+    pub(super) fn open(path: &Path) -> Result<Self, RegistryError> {
         let connection = schema::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        connection.busy_timeout(std::time::Duration::from_secs(10)).map_err(RegistryError::read)?;
-        connection.pragma_update(None, "query_only", true).map_err(RegistryError::read)?;
-        connection.pragma_update(None, "cache_size", -512).map_err(RegistryError::read)?;
+        connection.busy_timeout(std::time::Duration::from_secs(10)).map_err(read_failed)?;
+        connection.pragma_update(None, "query_only", true).map_err(read_failed)?;
+        connection.pragma_update(None, "cache_size", -512).map_err(read_failed)?;
         Ok(Self { connection })
     }
 
-    /// Opens the file with the same checks as a supervisor, without changing it.
-    pub fn inspect(path: &Path) -> Result<Self, RegistryError> {
+    /// Opens the file with the same checks as a writer, without changing it.
+    pub(super) fn inspect(path: &Path) -> Result<Self, RegistryError> {
         let connection = schema::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         schema::recognise(&connection, path)?;
         drop(connection);
         Self::open(path)
     }
 
-    /// Ended runs, newest first.
-    pub fn ended(&self, query: RunQuery) -> Result<Vec<RunRecord>, RegistryError> {
+    pub(super) fn quick_check(&self) -> Result<(), String> {
+        let answer: String = self
+            .connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(|error| error.to_string())?;
+        if answer == "ok" { Ok(()) } else { Err(answer) }
+    }
+}
+
+impl Reader for SqliteReader {
+    fn ended(&self, query: RunQuery) -> Result<Vec<RunRecord>, RegistryError> {
         let most = query.newest.map_or(-1, |newest| newest as i64);
         select(
             &self.connection,
@@ -52,30 +56,30 @@ impl Reader {
         )
     }
 
-    /// Runs that another instance owns on the same registry.
-    pub fn live(&self) -> Result<Vec<RunRecord>, RegistryError> {
+    fn live(&self) -> Result<Vec<RunRecord>, RegistryError> {
         live(&self.connection)
     }
 
-    /// Ended runs of this boot with surviving processes.
-    pub fn unkillable(&self, boot_id: &str) -> Result<Vec<RunRecord>, RegistryError> {
-        super::units::unkillable(&self.connection, boot_id)
+    fn unkillable(&self, boot_id: &str) -> Result<Vec<RunRecord>, RegistryError> {
+        units::unkillable(&self.connection, boot_id)
     }
 
-    pub fn run(&self, id: RunId) -> Result<Option<RunRecord>, RegistryError> {
+    fn run(&self, id: RunId) -> Result<Option<RunRecord>, RegistryError> {
         run(&self.connection, id)
     }
 
-    /// The minimum number of digits of a run id. Shorter parts match by chance, and a mistyped unit name would reach
-    /// another run.
-    pub const PART_LEAST: usize = 4;
+    fn runs_of(&self, unit: &str, most: u64) -> Result<Vec<RunRecord>, RegistryError> {
+        units::runs_of(&self.connection, unit, most)
+    }
 
-    /// The runs whose id begins or ends with this part, at most two: enough to tell one from several. A part shorter
-    /// than `PART_LEAST` matches none.
-    pub fn matching(&self, part: &str) -> Result<Vec<RunRecord>, RegistryError> {
+    fn has_unit(&self, instance: InstanceId, name: &str) -> Result<bool, RegistryError> {
+        units::has(&self.connection, instance, name)
+    }
+
+    fn matching(&self, part: &str) -> Result<Vec<RunRecord>, RegistryError> {
         let digits = part.chars().filter(char::is_ascii_hexdigit).count();
         let is_part = part.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
-        if digits < Self::PART_LEAST || !is_part {
+        if digits < ID_PART_LEAST || !is_part {
             return Ok(Vec::new());
         }
         let part = part.to_ascii_lowercase();
@@ -88,16 +92,15 @@ impl Reader {
         )
     }
 
-    /// All counters, including those at 0.
-    pub fn counters(&self) -> Result<Vec<Sample>, RegistryError> {
+    fn counters(&self) -> Result<Vec<Sample>, RegistryError> {
         let mut statement = self
             .connection
             .prepare_cached("SELECT name, label, value FROM counters")
-            .map_err(RegistryError::read)?;
+            .map_err(read_failed)?;
         let known: HashMap<(String, String), i64> = statement
             .query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))
             .and_then(Iterator::collect)
-            .map_err(RegistryError::read)?;
+            .map_err(read_failed)?;
         Ok(Counter::all()
             .into_iter()
             .map(|counter| {
@@ -114,15 +117,6 @@ impl Reader {
             })
             .collect())
     }
-
-    /// Integrity check for `doctor`.
-    pub fn check(&self) -> Result<(), String> {
-        let answer: String = self
-            .connection
-            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-            .map_err(|error| error.to_string())?;
-        if answer == "ok" { Ok(()) } else { Err(answer) }
-    }
 }
 
 pub(super) fn run(connection: &Connection, id: RunId) -> Result<Option<RunRecord>, RegistryError> {
@@ -131,7 +125,7 @@ pub(super) fn run(connection: &Connection, id: RunId) -> Result<Option<RunRecord
         .and_then(|mut statement| {
             statement.query_row([id.to_string()], |row| Ok(read_run(row))).optional()
         })
-        .map_err(RegistryError::read)?
+        .map_err(read_failed)?
         .transpose()
 }
 
@@ -148,10 +142,10 @@ pub(super) fn select(
     sql: &str,
     parameters: impl rusqlite::Params,
 ) -> Result<Vec<RunRecord>, RegistryError> {
-    let mut statement = connection.prepare_cached(sql).map_err(RegistryError::read)?;
-    let mut rows = statement.query(parameters).map_err(RegistryError::read)?;
+    let mut statement = connection.prepare_cached(sql).map_err(read_failed)?;
+    let mut rows = statement.query(parameters).map_err(read_failed)?;
     let mut runs = Vec::new();
-    while let Some(row) = rows.next().map_err(RegistryError::read)? {
+    while let Some(row) = rows.next().map_err(read_failed)? {
         runs.push(read_run(row)?);
     }
     Ok(runs)

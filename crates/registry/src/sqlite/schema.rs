@@ -1,5 +1,6 @@
 //! Opens the file and migrates an older one.
 
+use super::error::open_failed;
 use crate::error::RegistryError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::Path;
@@ -18,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0010_journal.sql"),
     include_str!("../../migrations/0011_cancel_reason.sql"),
     include_str!("../../migrations/0012_survivors.sql"),
+    include_str!("../../migrations/0013_purpose.sql"),
 ];
 
 /// "ostl": tells a registry from other SQLite files.
@@ -25,12 +27,12 @@ const APPLICATION_ID: i64 = 0x6f73_746c;
 
 pub(super) fn open(path: &Path, flags: OpenFlags) -> Result<Connection, RegistryError> {
     Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|source| RegistryError::Open { path: path.to_owned(), source })
+        .map_err(|source| RegistryError::Open { path: path.to_owned(), source: source.into() })
 }
 
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), RegistryError> {
     recognise(connection, path)?;
-    let opening = |source| opening(path, source);
+    let opening = |source| open_failed(path, source);
     // Only possible before the file has pages. The check avoids a write on every start.
     if pragma(connection, "page_count").map_err(opening)? == 0 {
         connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL;").map_err(opening)?;
@@ -63,10 +65,14 @@ fn make_shrinkable(connection: &Connection) {
     }
 }
 
+/// How long a start waits for a program that has locked the file. Shorter than the guardian waits for a heartbeat: the
+/// start fails with the reason.
+const LOCKED_AT_START_MOST: std::time::Duration = std::time::Duration::from_secs(5);
+
 /// Checks that it is a registry of a supported version.
 pub(super) fn recognise(connection: &Connection, path: &Path) -> Result<(), RegistryError> {
-    let opening = |source| opening(path, source);
-    connection.busy_timeout(std::time::Duration::from_secs(10)).map_err(opening)?;
+    let opening = |source| open_failed(path, source);
+    connection.busy_timeout(LOCKED_AT_START_MOST).map_err(opening)?;
     let version = pragma(connection, "user_version").map_err(opening)?;
     let application = pragma(connection, "application_id").map_err(opening)?;
     let empty: bool = connection
@@ -82,21 +88,11 @@ pub(super) fn recognise(connection: &Connection, path: &Path) -> Result<(), Regi
     Ok(())
 }
 
-fn opening(path: &Path, source: rusqlite::Error) -> RegistryError {
-    if crate::error::is_damage(&source) {
-        return RegistryError::Corrupt { path: path.to_owned(), source };
-    }
-    match source.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::SystemIoFailure) => {
-            RegistryError::Disk { path: path.to_owned(), source }
-        }
-        Some(rusqlite::ErrorCode::DiskFull) => RegistryError::Full { source },
-        _ => RegistryError::Open { path: path.to_owned(), source },
-    }
-}
-
 fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
-    for (index, migration) in MIGRATIONS.iter().enumerate() {
+    // A file that is up to date needs no lock.
+    let version = pragma(connection, "user_version")?;
+    let missing = MIGRATIONS.iter().enumerate().filter(|(index, _)| version <= *index as i64);
+    for (index, migration) in missing {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Checked again under the lock: another supervisor may have migrated it.
         if pragma(&transaction, "user_version")? <= index as i64 {
@@ -116,7 +112,9 @@ pub(super) fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EntryQuery, Reader, SliceMost};
+    use crate::sqlite::reader::SqliteReader;
+    use crate::sqlite::writer::SqliteWriter;
+    use crate::{EntryQuery, ReadJournal, SliceMost};
 
     /// A file of the previous version: its entries keep their units, they are counted, and the file can return pages.
     #[test]
@@ -140,7 +138,7 @@ mod tests {
         ))
         .expect("filled");
         drop(old);
-        let registry = crate::Registry::open(&path).expect("opened");
+        let registry = SqliteWriter::open(&path).expect("opened");
         let kind = pragma(&registry.connection, "auto_vacuum").expect("read");
         assert_eq!(kind, 2, "incremental");
         let counted: Vec<(String, i64)> = registry
@@ -151,7 +149,7 @@ mod tests {
             })
             .expect("read");
         assert_eq!(counted, [("daemon".to_owned(), 1), ("unit web".to_owned(), 1)]);
-        let reader = Reader::open(&path).expect("a reader");
+        let reader = SqliteReader::open(&path).expect("a reader");
         let query = EntryQuery { after_seq: 1, ..EntryQuery::default() };
         let most = SliceMost { rows: 10, bytes: 1_000 };
         assert_eq!(reader.entries(&query, most).expect("read").len(), 1);

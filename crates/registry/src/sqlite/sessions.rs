@@ -1,14 +1,12 @@
-//! The conversation ids of agents, by unit.
-
-use super::Registry;
-use crate::error::RegistryError;
+use super::error::read_failed;
+use super::writer::SqliteWriter;
+use crate::{RegistryError, WriteSessions};
 use ostler_model::{AgentSession, InstanceId};
 use rusqlite::params;
 use std::collections::HashMap;
 
-impl Registry {
-    /// Saves an id; `None` deletes it.
-    pub fn keep_session(
+impl WriteSessions for SqliteWriter {
+    fn keep_session(
         &mut self,
         instance: InstanceId,
         unit: &str,
@@ -38,7 +36,7 @@ impl Registry {
         })
     }
 
-    pub fn sessions(
+    fn sessions(
         &self,
         instance: InstanceId,
     ) -> Result<HashMap<String, AgentSession>, RegistryError> {
@@ -47,7 +45,7 @@ impl Registry {
             .prepare_cached(
                 "SELECT unit, id, program, learned_at_ms FROM sessions WHERE instance_id = ?",
             )
-            .map_err(RegistryError::read)?;
+            .map_err(read_failed)?;
         let row = |row: &rusqlite::Row<'_>| {
             let learned_at_ms: i64 = row.get(3)?;
             let session = AgentSession {
@@ -60,11 +58,10 @@ impl Registry {
         statement
             .query_map([instance.to_string()], row)
             .and_then(Iterator::collect)
-            .map_err(RegistryError::read)
+            .map_err(read_failed)
     }
 
-    /// Deletes the ids of units that are not declared, recorded before this time.
-    pub fn forget_sessions(
+    fn forget_sessions(
         &mut self,
         instance: InstanceId,
         before_ms: u64,

@@ -1,7 +1,8 @@
 //! Units: one document each.
 
+use super::error::read_failed;
+use super::reader;
 use super::rows::{FROM_RUNS, RUN_COLUMNS};
-use super::{Reader, Registry, reader};
 use crate::error::RegistryError;
 use ostler_model::{InstanceId, RunRecord, UnitRecord};
 use rusqlite::{Connection, params};
@@ -27,33 +28,30 @@ pub(super) fn remove(
     connection.prepare_cached(REMOVE)?.execute(params![instance.to_string(), name])
 }
 
-impl Registry {
-    /// All units of this instance. One that cannot be read is left unchanged and reported.
-    pub fn units(&self, instance: InstanceId) -> Result<Vec<UnitRecord>, RegistryError> {
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT record FROM units WHERE instance_id = ? ORDER BY name")
-            .map_err(RegistryError::read)?;
-        let texts: Vec<String> = statement
-            .query_map([instance.to_string()], |row| row.get(0))
-            .and_then(Iterator::collect)
-            .map_err(RegistryError::read)?;
-        Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
-    }
+/// All units of this instance. One that cannot be read is left unchanged and out.
+pub(super) fn all(
+    connection: &Connection,
+    instance: InstanceId,
+) -> Result<Vec<UnitRecord>, RegistryError> {
+    let mut statement = connection
+        .prepare_cached("SELECT record FROM units WHERE instance_id = ? ORDER BY name")
+        .map_err(read_failed)?;
+    let texts: Vec<String> = statement
+        .query_map([instance.to_string()], |row| row.get(0))
+        .and_then(Iterator::collect)
+        .map_err(read_failed)?;
+    Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
 }
 
-impl Reader {
-    /// A unit's runs, newest first.
-    pub fn runs_of(&self, unit: &str, most: u64) -> Result<Vec<RunRecord>, RegistryError> {
-        runs_of(self.connection(), unit, most)
-    }
-
-    pub fn has_unit(&self, instance: InstanceId, name: &str) -> Result<bool, RegistryError> {
-        self.connection()
-            .prepare_cached("SELECT 1 FROM units WHERE instance_id = ? AND name = ?")
-            .and_then(|mut found| found.exists(params![instance.to_string(), name]))
-            .map_err(RegistryError::read)
-    }
+pub(super) fn has(
+    connection: &Connection,
+    instance: InstanceId,
+    name: &str,
+) -> Result<bool, RegistryError> {
+    connection
+        .prepare_cached("SELECT 1 FROM units WHERE instance_id = ? AND name = ?")
+        .and_then(|mut found| found.exists(params![instance.to_string(), name]))
+        .map_err(read_failed)
 }
 
 pub(super) fn runs_of(
@@ -70,7 +68,7 @@ pub(super) fn runs_of(
     )
 }
 
-/// Processes that could not be ended are rare, so there is no index: the query runs once per supervisor.
+/// Runs of this boot that left processes, or may have left them. Processes that could not be ended are rare, so there is no index: the query runs once per supervisor.
 pub(super) fn unkillable(
     connection: &Connection,
     boot_id: &str,
@@ -78,7 +76,7 @@ pub(super) fn unkillable(
     reader::select(
         connection,
         &format!(
-            "SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE state = 'exited' AND extinct = 'no' AND runs.boot_id = ?"
+            "SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE state = 'exited' AND (extinct = 'no' OR survivors IS NOT NULL) AND runs.boot_id = ?"
         ),
         params![boot_id],
     )

@@ -10,7 +10,7 @@ use ostler_model::TmuxOrder;
 use ostler_os::{Ending, Process};
 
 /// The state of the pane while its process is alive.
-pub(crate) enum Taken {
+pub(crate) enum PaneOutput {
     /// The pane does not exist any more.
     Gone,
     /// Its output goes to another process.
@@ -20,27 +20,27 @@ pub(crate) enum Taken {
     Unknown,
 }
 
-pub(crate) fn taken(server: &Server, made: &OwnSession) -> Taken {
+pub(crate) fn taken(server: &Server, made: &OwnSession) -> PaneOutput {
     let asked =
         server.ask(&["display-message", "-p", "-t", &made.pane_id, "#{pane_id} #{pane_pipe}"]);
     match asked {
         Ok(text) => match text.trim().split_once(' ') {
             Some((id, pipe)) if id == made.pane_id => {
                 if pipe == "1" {
-                    Taken::Pipe
+                    PaneOutput::Pipe
                 } else {
-                    Taken::Nothing
+                    PaneOutput::Nothing
                 }
             }
-            Some(_) | None => Taken::Gone,
+            Some(_) | None => PaneOutput::Gone,
         },
-        Err(TmuxError::NoServer { .. } | TmuxError::Refused { .. }) => Taken::Gone,
+        Err(TmuxError::NoServer { .. } | TmuxError::Refused { .. }) => PaneOutput::Gone,
         Err(
             TmuxError::Silent { .. }
             | TmuxError::Foreign { .. }
             | TmuxError::NotRun { .. }
             | TmuxError::Garbled { .. },
-        ) => Taken::Unknown,
+        ) => PaneOutput::Unknown,
     }
 }
 

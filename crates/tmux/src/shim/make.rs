@@ -37,7 +37,7 @@ pub(crate) fn clear(server: &Server, order: &TmuxOrder, stop: &StopListener) -> 
         let before = TmuxOrder { run: pane.run.clone(), ..order.clone() };
         end_tree(&before, root.as_ref(), &ShimNotify::open(false));
         if stop.take() {
-            return Err(End::Asked);
+            return Err(End::StopRequested);
         }
     }
     if left.is_empty() {
@@ -99,20 +99,9 @@ pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<OwnSession, End
     let program = program.to_string_lossy().into_owned();
     // tmux expands `#`, even to the output of a command.
     let cwd = order.cwd.replace('#', "##");
-    let pane_slot = pane_protocol::place(order);
+    let socket = pane_protocol::place(order);
     let mut words: Vec<&str> = vec!["new-session", "-d", "-P", "-F", PRINTED, "-s", name];
-    words.extend([
-        "-x",
-        &columns,
-        "-y",
-        &rows,
-        "-c",
-        &cwd,
-        "--",
-        &program,
-        "pane-exec",
-        &pane_slot,
-    ]);
+    words.extend(["-x", &columns, "-y", &rows, "-c", &cwd, "--", &program, "pane-exec", &socket]);
     let marks = [(HOME, &order.home), (UNIT, &order.unit), (RUN, &order.run)];
     for (mark, value) in marks {
         words.extend([";", "set-option", "-t", &exact, mark, value]);
@@ -126,16 +115,16 @@ pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<OwnSession, End
         Err(error) => return Err(failed(order, &error)),
     };
     let made = printed.text.lines().next().and_then(read);
-    match (made, printed.complaint) {
+    match (made, printed.error_output) {
         (Some(made), None) => Ok(made),
-        (Some(made), Some(complaint)) => {
+        (Some(made), Some(error_output)) => {
             close_id(server, &made.session_id);
-            Err(End::Failed(format!("cannot set the options of its session: {complaint}")))
+            Err(End::Failed(format!("cannot set the options of its session: {error_output}")))
         }
-        (None, Some(complaint)) if complaint.contains("unknown option") => {
-            Err(End::Refused(format!("{complaint}: tmux is too old; ostler needs 3.2 or newer")))
+        (None, Some(error_output)) if error_output.contains("unknown option") => {
+            Err(End::Refused(format!("{error_output}: tmux is too old; ostler needs 3.2 or newer")))
         }
-        (None, Some(complaint)) => Err(failed(order, &TmuxError::Refused { complaint })),
+        (None, Some(error_output)) => Err(failed(order, &TmuxError::Refused { error_output })),
         (None, None) => Err(failed(
             order,
             &TmuxError::Garbled { text: printed.text.chars().take(80).collect() },

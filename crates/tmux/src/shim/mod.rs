@@ -24,7 +24,7 @@ pub use pane_exec::take;
 
 use crate::call::{Server, TmuxError};
 use crate::note;
-use close::{Taken, close};
+use close::{PaneOutput, close};
 use make::{OwnSession, make};
 use ostler_model::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner};
 use ostler_os::{Ending, Interest, Poller, Process, ProcessTree, Ready, Signal, StopListener};
@@ -52,7 +52,7 @@ pub(crate) enum End {
     /// Another process ended the session or its server.
     Taken(String),
     /// The shim was stopped before the program started.
-    Asked,
+    StopRequested,
 }
 
 fn order() -> Result<TmuxOrder, String> {
@@ -110,7 +110,7 @@ pub fn keep() -> i32 {
             noted(TmuxEndKind::Taken, why);
             GONE
         }
-        End::Asked => 0,
+        End::StopRequested => 0,
     }
 }
 
@@ -141,23 +141,23 @@ fn server(order: &TmuxOrder) -> Server {
 }
 
 fn live(order: &TmuxOrder, stop: &StopListener) -> End {
-    let words = ShimNotify::open(order.spec.is_ready_when_seated);
+    let words = ShimNotify::open(order.spec.is_ready_once_started);
     let server = server(order);
-    if order.spec.server == TmuxOwner::Ours && !come(&server, stop, &words) {
-        return End::Asked;
+    if order.spec.server == TmuxOwner::Ours && !wait_for_server(&server, stop, &words) {
+        return End::StopRequested;
     }
     if let Err(end) = make::clear(&server, order, stop) {
         return end;
     }
     if stop.take() {
-        return End::Asked;
+        return End::StopRequested;
     }
-    let made = pane_protocol::open(order).and_then(|door| Ok((make(&server, order)?, door)));
-    let (made, door) = match made {
+    let made = pane_protocol::open(order).and_then(|socket| Ok((make(&server, order)?, socket)));
+    let (made, socket) = match made {
         Ok(made) => made,
         Err(end) => return end,
     };
-    let pane_program = pane_protocol::hand_over(&server, order, &made, door, stop);
+    let pane_program = pane_protocol::hand_over(&server, order, &made, socket, stop);
     let sitting = match pane_program {
         Ok(sitting) => sitting,
         Err(end) => {
@@ -170,7 +170,7 @@ fn live(order: &TmuxOrder, stop: &StopListener) -> End {
 }
 
 /// Ostler's own server is a unit and will be restarted: waits for it. Returns false if a stop is requested before.
-fn come(server: &Server, stop: &StopListener, words: &ShimNotify) -> bool {
+fn wait_for_server(server: &Server, stop: &StopListener, words: &ShimNotify) -> bool {
     let until = ostler_os::mono_ms() + SERVER_MS;
     let mut is_reported = false;
     let mut ready = Vec::new();
@@ -225,9 +225,11 @@ fn wait(
     let mut look_in_ms = None;
     let mut is_reported = false;
     while !sitting.has_news() {
-        if poller.wait(look_in_ms, &mut ready).is_err() {
+        let wait_ms = look_in_ms.into_iter().chain(sitting.note_retry_ms()).min();
+        if poller.wait(wait_ms, &mut ready).is_err() {
             continue;
         }
+        sitting.retry_note();
         let has = |token: u64| ready.iter().any(|one| one.token == token);
         if has(PANE) {
             break;
@@ -251,17 +253,17 @@ fn wait(
         if has(OUTPUT) || (ready.is_empty() && look_in_ms.is_some()) {
             match close::taken(server, made) {
                 // The program mostly ends with its session; the pane process reports it.
-                Taken::Gone => {
+                PaneOutput::Gone => {
                     if !sitting.process.wait_gone(Some(SETTLE_MS)).unwrap_or(false) {
                         end_tree(order, Some(&sitting.process), words);
                     }
                     break;
                 }
                 // The server may not have noticed yet that the process that copied the output has gone.
-                Taken::Pipe | Taken::Unknown if look_in_ms.is_none() => {
+                PaneOutput::Pipe | PaneOutput::Unknown if look_in_ms.is_none() => {
                     look_in_ms = Some(LOOK_SOON_MS);
                 }
-                Taken::Pipe | Taken::Unknown => {
+                PaneOutput::Pipe | PaneOutput::Unknown => {
                     if !std::mem::replace(&mut is_reported, true) {
                         notify(
                             "another process took the output of its pane; this log no longer receives it",
@@ -269,7 +271,7 @@ fn wait(
                     }
                     look_in_ms = Some(LOOK_AGAIN_MS);
                 }
-                Taken::Nothing => {
+                PaneOutput::Nothing => {
                     sitting.output = sitting.output.again(server, order, made);
                     look_in_ms = match sitting.output.is_received() {
                         true => None,

@@ -42,10 +42,10 @@ impl Output {
             .ask(&["pipe-pane", "-O", "-t", &made.pane_id, &command])
             .map_err(|error| error.to_string())?;
         let has_last = Arc::new(AtomicBool::new(false));
-        let (awaited, description) = (EndMarker::new(last.clone()), Arc::clone(&has_last));
+        let (awaited, has_seen_last) = (EndMarker::new(last.clone()), Arc::clone(&has_last));
         let thread = std::thread::Builder::new()
             .name("output".to_owned())
-            .spawn(move || pass(fifo, awaited, &description, theirs))
+            .spawn(move || pass(fifo, awaited, &has_seen_last, theirs))
             .map_err(|error| error.to_string())?;
         Ok(Self { thread: Some(thread), ended, last, has_last })
     }
@@ -183,7 +183,7 @@ fn command(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn last_words_are_found_however_they_come() {
+    fn the_end_marker_is_found_however_it_is_cut() {
         let whole = b"one\x1b\x1b]7;x\x07";
         for cut in 0..whole.len() {
             let mut awaited = super::EndMarker::new(b"\x1b]7;x\x07".to_vec());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_tmux_nor_the_shell_finds_anything_in_a_path() {
+    fn tmux_and_the_shell_expand_nothing_in_a_path() {
         let command = super::command("/a #{b} %H it's");
         assert_eq!(command, r"exec cat >'/a ##{b} %%H it'\''s'");
     }

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_on_the_daemons_server_is_led_to_a_server_of_its_own() {
+    fn a_program_on_the_daemons_server_gets_a_tmux_server_of_its_own() {
         assert_eq!(shown(&["A=1", "TMUX=/x,1,0"], Some("/own")), ["A=1", "TMUX_TMPDIR=/own"]);
         assert_eq!(shown(&["TMUX_TMPDIR=/mine"], Some("/own")), ["TMUX_TMPDIR=/mine"]);
     }

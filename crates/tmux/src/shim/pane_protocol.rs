@@ -15,12 +15,12 @@ use super::make::OwnSession;
 use super::output::Output;
 use super::{End, failed};
 use crate::call::Server;
-use crate::list::SEAT;
-use crate::note;
+use crate::list::PANE;
+use crate::note::{self, UnwrittenNote};
 use ostler_model::{OsText, PaneRecord, TmuxOrder};
 use ostler_os::{
-    Door, Ending, Interest, PaneNote, Poller, Process, ProcessAttrs, StopListener, fingerprint_of,
-    groups_of_run, own_attrs, own_environment, peer_of,
+    Ending, Interest, ListeningSocket, PaneNote, Poller, Process, ProcessAttrs, StopListener,
+    fingerprint_of, groups_of_run, own_attrs, own_environment, peer_of,
 };
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
@@ -33,7 +33,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(30);
 const LEAVE_MS: u64 = 2_000;
 
-/// The orders for the pane process.
+/// What the pane process is to execute, and how.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PaneOrders {
     pub(super) groups: Vec<String>,
@@ -85,7 +85,9 @@ pub(super) enum PaneEvent {
 pub(super) struct PaneSession {
     pub(super) process: Process,
     pub(super) output: Output,
-    pane_slot: Process,
+    /// The note that names the program, while it could not be written.
+    unwritten_note: Option<UnwrittenNote>,
+    pane_process: Process,
     line: BufReader<UnixStream>,
 }
 
@@ -100,6 +102,15 @@ impl PaneSession {
         !self.line.buffer().is_empty()
     }
 
+    /// When to call `retry_note` again.
+    pub(super) fn note_retry_ms(&self) -> Option<u64> {
+        self.unwritten_note.as_ref().map(|_| UnwrittenNote::RETRY_MS)
+    }
+
+    pub(super) fn retry_note(&mut self) {
+        self.unwritten_note = self.unwritten_note.take().and_then(UnwrittenNote::retry);
+    }
+
     /// How the program ended, as the pane process reports it; `None` if the pane process has ended.
     pub(super) fn ending(&mut self) -> Option<Ending> {
         match receive(&mut self.line)? {
@@ -111,10 +122,10 @@ impl PaneSession {
 
     /// Lets the pane process exit.
     pub(super) fn release(self) -> Output {
-        let Self { output, pane_slot, mut line, .. } = self;
+        let Self { output, pane_process, mut line, .. } = self;
         let _ = line.get_mut().write_all(b"enough\n");
         // Otherwise it would still be found in the run after the shim has exited.
-        let _ = pane_slot.wait_gone(Some(LEAVE_MS));
+        let _ = pane_process.wait_gone(Some(LEAVE_MS));
         output
     }
 }
@@ -134,8 +145,9 @@ pub(super) fn place(order: &TmuxOrder) -> String {
 }
 
 /// Created before the pane: the pane process may connect before tmux has reported it.
-pub(super) fn open(order: &TmuxOrder) -> Result<Door, End> {
-    Door::open(Path::new(&place(order))).map_err(failed_to("cannot create the socket for its pane"))
+pub(super) fn open(order: &TmuxOrder) -> Result<ListeningSocket, End> {
+    ListeningSocket::open(Path::new(&place(order)))
+        .map_err(failed_to("cannot create the socket for its pane"))
 }
 
 fn failed_to(what: &str) -> impl FnOnce(std::io::Error) -> End + use<> {
@@ -148,15 +160,15 @@ pub(super) fn hand_over(
     server: &Server,
     order: &TmuxOrder,
     made: &OwnSession,
-    door: Door,
+    socket: ListeningSocket,
     stop: &StopListener,
 ) -> Result<PaneSession, End> {
-    let sitter = fingerprint_of(made.pane_pid)
+    let pane_process = fingerprint_of(made.pane_pid)
         .and_then(|found| Process::open(&found))
         .ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
-    let stream = come(&door, made, &sitter, stop)?;
-    door.file.remove();
-    drop(door);
+    let stream = accept_pane_process(&socket, made, &pane_process, stop)?;
+    socket.file.remove();
+    drop(socket);
     let timed = |stream: &UnixStream| -> std::io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -183,10 +195,10 @@ pub(super) fn hand_over(
     mark(server, order, made)?;
     let note =
         PaneNote::of(made.pane_pid, is_joined).ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
-    note::write_pane_note(order, &note, &pane_slot(server, order, made, None))
+    note::write_pane_note(order, &note, &record(server, order, made, None))
         .map_err(failed_to("cannot write its note"))?;
     if stop.take() {
-        return Err(End::Asked);
+        return Err(End::StopRequested);
     }
     stream
         .get_mut()
@@ -201,10 +213,10 @@ pub(super) fn hand_over(
     };
     // The pane process does not reap it yet, so the pid is not reused even if the program has ended.
     let process = Process::at(pid).ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
-    if let Some(note) = PaneNote::of(pid, is_joined) {
-        let _ = note::write_pane_note(order, &note, &pane_slot(server, order, made, Some(pid)));
-    }
-    Ok(PaneSession { process, output, pane_slot: sitter, line: stream })
+    let unwritten_note = PaneNote::of(pid, is_joined).and_then(|note| {
+        UnwrittenNote::write(order, &note, &record(server, order, made, Some(pid)))
+    });
+    Ok(PaneSession { process, output, unwritten_note, pane_process, line: stream })
 }
 
 /// A marker that no program writes, and that terminals do not display: they ignore unknown sequences.
@@ -215,17 +227,17 @@ fn last_words() -> Result<String, End> {
 }
 
 /// Accepts the connection of the process that tmux started in the pane; closes all others.
-fn come(
-    door: &Door,
+fn accept_pane_process(
+    socket: &ListeningSocket,
     made: &OwnSession,
     process: &Process,
     stop: &StopListener,
 ) -> Result<UnixStream, End> {
-    const DOOR: u64 = 0;
+    const SOCKET: u64 = 0;
     const STOP: u64 = 1;
     const PANE: u64 = 2;
     let watched = Poller::new().and_then(|poller| {
-        poller.add(&door.listener, DOOR, Interest::Readable)?;
+        poller.add(&socket.listener, SOCKET, Interest::Readable)?;
         poller.add(stop, STOP, Interest::Readable)?;
         poller.add(process, PANE, Interest::Readable)?;
         Ok(poller)
@@ -240,9 +252,9 @@ fn come(
         }
         let _ = poller.wait(Some(left), &mut ready);
         if stop.take() {
-            return Err(End::Asked);
+            return Err(End::StopRequested);
         }
-        while let Ok((stream, _)) = door.listener.accept() {
+        while let Ok((stream, _)) = socket.listener.accept() {
             if peer_of(&stream).is_ok_and(|peer| peer.pid == made.pane_pid) {
                 return Ok(stream);
             }
@@ -258,17 +270,12 @@ fn come(
 fn mark(server: &Server, order: &TmuxOrder, made: &OwnSession) -> Result<(), End> {
     let pane = made.pane_id.as_str();
     let mut words = vec!["set-option", "-p", "-t", pane, "remain-on-exit", "on"];
-    words.extend([";", "set-option", "-p", "-t", pane, SEAT, &order.run]);
+    words.extend([";", "set-option", "-p", "-t", pane, PANE, &order.run]);
     words.extend([";", "set-hook", "-p", "-t", pane, "pane-died", ""]);
     server.ask(&words).map(|_| ()).map_err(|error| failed(order, &error))
 }
 
-fn pane_slot(
-    server: &Server,
-    order: &TmuxOrder,
-    made: &OwnSession,
-    pid: Option<i32>,
-) -> PaneRecord {
+fn record(server: &Server, order: &TmuxOrder, made: &OwnSession, pid: Option<i32>) -> PaneRecord {
     PaneRecord {
         run: order.run.clone(),
         unit: order.unit.clone(),
@@ -293,7 +300,7 @@ fn orders(order: &TmuxOrder, last: String) -> PaneOrders {
         environment.iter().any(|word| word.as_encoded_bytes().starts_with(begin.as_bytes()))
     };
     let mut hidden = vec![format!("{}=", TmuxOrder::VARIABLE)];
-    if order.spec.is_ready_when_seated && !has("WATCHDOG_USEC") {
+    if order.spec.is_ready_once_started && !has("WATCHDOG_USEC") {
         // The socket was for the shim's own messages.
         hidden.push("NOTIFY_SOCKET=".to_owned());
     }

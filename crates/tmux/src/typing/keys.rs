@@ -96,11 +96,11 @@ pub fn paste(server: &Server, pane: &str, text: &str) -> Result<(), TmuxError> {
     let give = ["if-shell", "-F", "-t", pane, "#{pane_dead}", &drop, &paste];
     let words = [&leave[..], &load[..], &give[..]].concat();
     let printed = server.ask_in_part(&words, text.as_bytes())?;
-    match printed.complaint {
+    match printed.error_output {
         None => Ok(()),
-        Some(complaint) => {
+        Some(error_output) => {
             let _ = server.ask(&["delete-buffer", "-b", &buffer]);
-            Err(TmuxError::Refused { complaint })
+            Err(TmuxError::Refused { error_output })
         }
     }
 }

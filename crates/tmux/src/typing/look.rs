@@ -41,7 +41,7 @@ pub fn look(server: &Server, pane: &str) -> Result<Option<PaneLook>, TmuxError> 
         ["display-message", "-p", "-t", pane, &format, ";", "capture-pane", "-pe", "-t", pane];
     match server.ask_in_part(&words, &[]) {
         // For a pane that does not exist, tmux prints empty fields; only the capture fails.
-        Ok(printed) => Ok(read(&printed.text, pane).filter(|_| printed.complaint.is_none())),
+        Ok(printed) => Ok(read(&printed.text, pane).filter(|_| printed.error_output.is_none())),
         Err(TmuxError::NoServer { .. }) => Ok(None),
         Err(error) => Err(error),
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_is_read_and_that_of_another_pane_is_none() {
+    fn the_state_of_the_pane_is_parsed_and_of_another_pane_ignored() {
         let text = "%5\t4242\t0\t0\t/dev/pts/3\t\t1\t7\t1\t20\t3\tmy title\n$ make\nall\n\n";
         let look = read(text, "%5").expect("the pane exists");
         assert_eq!((look.pid, look.is_dead, look.takes_paste), (4242, false, None));

@@ -12,11 +12,11 @@ pub fn type_plain(server: &Server, pane: &str, text: &str) -> Result<(), TmuxErr
     let give = ["paste-buffer", "-dr", "-b", &buffer, "-t", pane];
     let words = [&leave[..], &load[..], &give[..]].concat();
     let printed = server.ask_in_part(&words, text.as_bytes())?;
-    match printed.complaint {
+    match printed.error_output {
         None => Ok(()),
-        Some(complaint) => {
+        Some(error_output) => {
             let _ = server.ask(&["delete-buffer", "-b", &buffer]);
-            Err(TmuxError::Refused { complaint })
+            Err(TmuxError::Refused { error_output })
         }
     }
 }

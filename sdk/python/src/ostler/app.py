@@ -60,17 +60,17 @@ class App:
         await self.kernel.heartbeat(busy_for=seconds)
 
     async def status(self, status: str, **details: Any) -> None:
-        """Tells how the app is (healthy, degraded, unhealthy), now and with each further heartbeat."""
+        """Reports the app's status (healthy, degraded, unhealthy), now and with each further heartbeat."""
         await self.kernel.heartbeat(status, details)
 
     def stop(self, reason: str) -> None:
-        """Ends the app by its own will, in the same way as when it is asked to."""
+        """Ends the app, in the same way as a stop request does."""
         if self._stop is None:
             raise KernelError("CLOSED", "the app does not run yet: run() comes first")
         self._stop.ask(Stop(reason, self.shutdown_timeout, own_will=True))
 
     async def run(self) -> None:
-        """Runs the app until it is asked to end. Exits with 1 if anything failed."""
+        """Runs the app until a stop request. Exits with 1 if anything failed."""
         try:
             await self._live()
         except KernelError as error:
@@ -122,7 +122,7 @@ class App:
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """Only the main thread can have them; elsewhere they are somebody else's."""
+        """Only the main thread can set signal handlers."""
         loop = asyncio.get_running_loop()
         caught = []
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -155,13 +155,13 @@ class App:
 
     async def _finish(self, client: KernelClient, stop: Stop, start: asyncio.Future[None]) -> None:
         if not self._setup_begun:
-            # Nothing is there to be cleaned up, and how the start fares matters no more.
+            # There is nothing to clean up, and the result of the start has no effect any more.
             start.cancel()
             return
         if stop.own_will:
             self._spawn(_notice(client, stop))
         down = asyncio.ensure_future(self._take_down(start))
-        # When the time is up the process is killed: a little earlier it can still say why.
+        # The process is killed at the timeout: shortly before, it can still report why.
         timeout = stop.timeout * 0.95
         done, _ = await asyncio.wait({down}, timeout=timeout)
         if not done:
@@ -174,7 +174,7 @@ class App:
         await self.teardown()
 
     async def _catch_up(self, client: KernelClient) -> None:
-        """A change that happened while the connection was lost was told to nobody."""
+        """A change while the connection was lost was not reported."""
         try:
             self._configure(await _configuration(client))
         except KernelError as error:

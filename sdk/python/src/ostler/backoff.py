@@ -18,6 +18,6 @@ class Backoff:
         return delay
 
     def settle(self, lasted: float) -> None:
-        """A connection that lasted was a good one: the next loss is a new story."""
+        """After a connection that lasted, the delay begins at its minimum again."""
         if lasted > _LONGEST:
             self._next = _FIRST

@@ -45,7 +45,7 @@ class Calls:
         self._open.pop(call.id, None)
 
     def answer(self, message: Union[Answer, Refusal]) -> None:
-        """An answer to a call that has timed out meanwhile is nobody's."""
+        """An answer to a call that has timed out is dropped."""
         call = self._open.get(message.request_id)
         if call is None or call.answer.done():
             return

@@ -5,7 +5,7 @@
 
 While it reconnects, calls wait. The first thing on a new connection is a heartbeat with the token: it
 proves the token and makes this the connection that gets the events. Where the token is no longer known the
-app is registered anew, and called ready again if it was.
+app is registered again, and reported ready again if it was.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class KernelClient:
     async def shutdown_notice(
         self, reason: Optional[str] = None, timeout: Optional[float] = None
     ) -> None:
-        """Says that the app is going to end by itself."""
+        """Announces that the app will exit by itself."""
         params: Params = {}
         if reason is not None:
             params["reason"] = reason
@@ -229,7 +229,7 @@ class KernelClient:
         self._spawn(self._reconnect())
 
     async def _reconnect(self) -> None:
-        told = ""
+        reported = ""
         while True:
             await asyncio.sleep(self._backoff.next())
             try:
@@ -238,9 +238,9 @@ class KernelClient:
                     await self._beat(urgent=True)
             except KernelError as error:
                 self._drop()
-                if str(error) != told:
+                if str(error) != reported:
                     self._emit("warning", f"could not reconnect yet: {error}")
-                told = str(error)
+                reported = str(error)
                 continue
             if self._connection is not None:
                 break

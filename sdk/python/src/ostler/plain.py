@@ -66,7 +66,7 @@ class App:
         self._wait_for(self._inner.busy_for(seconds))
 
     def status(self, status: str, **details: Any) -> None:
-        """Tells how the app is (healthy, degraded, unhealthy), now and with each further heartbeat."""
+        """Reports the app's status (healthy, degraded, unhealthy), now and with each further heartbeat."""
         self._wait_for(self._inner.status(status, **details))
 
     def request(self, method: str, params: Optional[Params] = None) -> Any:
@@ -74,13 +74,13 @@ class App:
         return self._wait_for(self._inner.kernel.request(method, params))
 
     def stop(self, reason: str) -> None:
-        """Ends the app by its own will, in the same way as when it is asked to."""
+        """Ends the app, in the same way as a stop request does."""
         if self._inner.loop is None:
             raise KernelError("CLOSED", "the app does not run yet: run() comes first")
         self._inner.loop.call_soon_threadsafe(self._inner.stop, reason)
 
     def run(self) -> None:
-        """Runs the app until it is asked to end. Exits with 1 if anything failed."""
+        """Runs the app until a stop request. Exits with 1 if anything failed."""
         outcome = _Outcome()
         thread = threading.Thread(target=self._talk, args=(outcome,), name="ostler", daemon=True)
         with self._signals():
@@ -111,13 +111,13 @@ class App:
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """Only the main thread can have them; elsewhere they are somebody else's."""
+        """Only the main thread can set signal handlers."""
 
         def ask(number: int, _frame: object) -> None:
             if self._inner.loop is None:
                 sys.exit(0)
             # The loop's thread does it: here the program may be holding any lock. A loop that is
-            # closed needs to be told no more.
+            # closed needs no further notice.
             with contextlib.suppress(RuntimeError):
                 self.stop(signal.Signals(number).name)
 
@@ -196,7 +196,7 @@ class _Inner(_asyncio.App):
                 work()
             except Exception as error:
                 outcome = error
-            # Nobody waits any more when the loop is closed.
+            # No caller waits when the loop is closed.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(settle, outcome)
 

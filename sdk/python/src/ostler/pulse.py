@@ -1,4 +1,4 @@
-"""What the next heartbeat says."""
+"""The content of the next heartbeat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STATUSES = ("healthy", "degraded", "unhealthy")
 
 class Pulse:
     """A heartbeat without a busy declaration takes the last one back, so each of ours repeats what is
-    left of it. The rest is measured on a clock that nobody sets.
+    left of it. The rest is measured on a monotonic clock.
     """
 
     def __init__(self) -> None:

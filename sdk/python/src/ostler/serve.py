@@ -20,7 +20,7 @@ def serve(
     on_config: Optional[ConfigHook] = None,
     manifest: Optional[ManifestSource] = None,
 ) -> None:
-    """Runs an asyncio app until it is asked to end."""
+    """Runs an asyncio app until a stop request."""
     asyncio.run(_HookedApp(setup, teardown, on_config, manifest).run())
 
 

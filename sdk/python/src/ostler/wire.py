@@ -65,7 +65,7 @@ def encode(call_id: str, method: str, params: Params, token: Optional[str] = Non
 
 
 def decode(line: bytes) -> Optional[Message]:
-    """What a line says, or None if it is neither an answer nor an event."""
+    """Parses a line; None if it is neither an answer nor an event."""
     try:
         value = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -87,7 +87,7 @@ def _refusal(request_id: str, value: Any) -> Refusal:
     return Refusal(
         request_id,
         code if isinstance(code, str) else "INTERNAL_ERROR",
-        message if isinstance(message, str) else "Ostler refused it and did not say why",
+        message if isinstance(message, str) else "Ostler refused it without a reason",
         error.get("details"),
     )
 

@@ -51,9 +51,7 @@ fn claude(event: &Value) -> Option<ReportArguments> {
         }
         "PermissionRequest" => {
             let tool = word(event, "tool_name").unwrap_or_else(|| "a tool".to_owned());
-            let input = event.get("tool_input").map(Value::to_string).unwrap_or_default();
-            let input: String = input.chars().take(300).collect();
-            let question = Some(format!("Allow {tool}? {input}"));
+            let question = Some(asked(&tool, event.get("tool_input").unwrap_or(&Value::Null)));
             ReportArguments { question, ..of(ReportedState::Waiting, session) }
         }
         "Notification" => match word(event, "notification_type").as_deref() {
@@ -66,6 +64,31 @@ fn claude(event: &Value) -> Option<ReportArguments> {
         },
         _ => return None,
     })
+}
+
+/// The question that the agent asks with a tool, or what the tool would do, in words where they are known.
+fn asked(tool: &str, input: &Value) -> String {
+    const MOST: usize = 300;
+    const TELLING: [&str; 4] = ["command", "file_path", "url", "plan"];
+    let questions = input.get("questions").and_then(Value::as_array);
+    let questions: Vec<String> = questions.into_iter().flatten().filter_map(with_choices).collect();
+    let text = match (questions.is_empty(), input) {
+        (false, _) => questions.join(" / "),
+        (true, Value::Null) => format!("Allow {tool}?"),
+        (true, input) => {
+            let told = TELLING.iter().find_map(|name| word(input, name));
+            format!("Allow {tool}? {}", told.unwrap_or_else(|| input.to_string()))
+        }
+    };
+    text.chars().take(MOST).collect()
+}
+
+fn with_choices(question: &Value) -> Option<String> {
+    let text = word(question, "question")?;
+    let options = question.get("options").and_then(Value::as_array);
+    let labels: Vec<String> =
+        options.into_iter().flatten().filter_map(|option| word(option, "label")).collect();
+    Some(if labels.is_empty() { text } else { format!("{text} [{}]", labels.join(" / ")) })
 }
 
 fn codex(event: &Value) -> Option<ReportArguments> {
@@ -81,14 +104,26 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn events_of_agents_become_reports() {
+    fn events_of_agents_are_mapped_to_reports() {
         let asks = json!({
             "hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash",
             "tool_input": {"command": "rm -rf build"},
         });
         let report = claude(&asks).expect("a report");
         assert!(matches!(report.state, Some(ReportedState::Waiting)));
-        assert!(report.question.expect("a question").contains("rm -rf build"));
+        assert_eq!(report.question.as_deref(), Some("Allow Bash? rm -rf build"));
+        let asks = json!({
+            "hook_event_name": "PermissionRequest", "tool_name": "AskUserQuestion", "tool_input": {
+                "questions": [{"question": "Which colour?", "options": [{"label": "Red"}, {"label": "Blue"}]}]
+            },
+        });
+        let question = claude(&asks).expect("a report").question;
+        assert_eq!(question.as_deref(), Some("Which colour? [Red / Blue]"));
+        let asks = json!({
+            "hook_event_name": "PermissionRequest", "tool_name": "Other", "tool_input": {"depth": 2},
+        });
+        let question = claude(&asks).expect("a report").question;
+        assert_eq!(question.as_deref(), Some("Allow Other? {\"depth\":2}"));
         let sent =
             json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "hi"});
         assert_eq!(claude(&sent).expect("a report").prompt.as_deref(), Some("hi"));

@@ -2,7 +2,9 @@
 
 use crate::exit::{Exit, Failure};
 use crate::print::outln;
+use ostler_sys::{Durability, write_atomic_by};
 use serde_json::{Map, Value, json};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The events of claude-code that show its state.
@@ -107,11 +109,9 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let beside = path.with_extension(format!("ostler-{}", std::process::id()));
-    std::fs::write(&beside, format!("{}\n", text.trim_end()))?;
-    if let Ok(about) = std::fs::metadata(path) {
-        std::fs::set_permissions(&beside, about.permissions())?;
-    }
-    std::fs::rename(&beside, path)?;
-    Ok(())
+    let permissions = std::fs::metadata(path).map(|about| about.permissions());
+    Ok(write_atomic_by(path, 0o666, Durability::Cached, |file| {
+        writeln!(file, "{}", text.trim_end())?;
+        permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))
+    })?)
 }

@@ -109,7 +109,7 @@ fn print(after_ms: u64, judged: &Judged, screen: &ScreenText, json: bool) -> Res
             "{}",
             serde_json::json!({
                 "afterMs": after_ms, "state": judged.state, "evidence": judged.evidence, "question": asked,
-                "untilMs": judged.until_ms, "menu": judged.menu, "title": screen.title,
+                "untilAtMs": judged.until_ms, "menu": judged.menu, "title": screen.title,
                 "input": input.map(|input| serde_json::json!({ "rows": [input.top, input.bottom], "text": input.text })),
             })
         );

@@ -4,7 +4,7 @@
 use super::keys::Key;
 use crate::context::Context;
 use crate::exit::Failure;
-use crate::verbs::screen::Place;
+use crate::verbs::screen::LiveRun;
 use ostler_client::Client;
 use ostler_os::HomeLock;
 use ostler_tmux::typing::{press_named, type_plain};
@@ -19,8 +19,8 @@ const TRY_AGAIN: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Locks the unit's terminal for typing, so that no nudge is typed in between.
-pub fn turn(context: &Context, place: &Place) -> Result<Option<HomeLock>, Failure> {
-    let Some(unit) = &place.unit else { return Ok(None) };
+pub fn turn(context: &Context, live: &LiveRun) -> Result<Option<HomeLock>, Failure> {
+    let Some(unit) = &live.unit else { return Ok(None) };
     let folder: PathBuf = context.home.path().join("nudges");
     std::fs::create_dir_all(&folder)?;
     let path = folder.join(format!("{}.lock", unit.name.replace('/', "_")));
@@ -43,14 +43,13 @@ pub enum Keyboard {
 }
 
 impl Keyboard {
-    pub fn of(context: &Context, place: &Place) -> Result<Self, Failure> {
-        let run = place.run.to_string();
-        let in_tmux = place.unit.as_ref().filter(|view| view.tmux.is_some());
-        let pane_slot =
-            in_tmux.and_then(|view| ostler_tmux::pane_of(context.home.path(), &view.name));
-        if let Some(pane_slot) = pane_slot.filter(|pane_slot| pane_slot.run == run) {
-            let server = Server::at(&pane_slot.socket).with_program(&pane_slot.program);
-            return Ok(Self::Pane { server, pane: pane_slot.pane_id });
+    pub fn of(context: &Context, live: &LiveRun) -> Result<Self, Failure> {
+        let run = live.run.to_string();
+        let in_tmux = live.unit.as_ref().filter(|view| view.tmux.is_some());
+        let pane = in_tmux.and_then(|view| ostler_tmux::pane_of(context.home.path(), &view.name));
+        if let Some(pane) = pane.filter(|pane| pane.run == run) {
+            let server = Server::at(&pane.socket).with_program(&pane.program);
+            return Ok(Self::Pane { server, pane: pane.pane_id });
         }
         let client = context.connect_running()?;
         client.be_patient(Some(PATIENCE))?;

@@ -4,7 +4,7 @@ mod keyboard;
 mod keys;
 mod text;
 
-use super::screen::{Place, agent, read, shown};
+use super::screen::{LiveRun, agent, read, shown};
 use crate::args::AnswerArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -32,11 +32,11 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
     let AnswerArguments { name, answer, text, json } = arguments;
     let answer = Answer::parse(answer, *text).map_err(Failure::usage)?;
     let mut client = context.connect_running()?;
-    let place = Place::find(&mut client, name)?;
-    let _turn = turn(context, &place)?;
-    let before = Look::take(&mut client, place.run)?;
+    let live = LiveRun::find(&mut client, name)?;
+    let _turn = turn(context, &live)?;
+    let before = Look::take(&mut client, live.run)?;
     let asked = before.asked(name)?;
-    let record = client.call(&Show::of(place.run))?;
+    let record = client.call(&Show::of(live.run))?;
     let device = record.pid.and_then(ostler_os::terminal_of);
     // The terminal is in line mode: the program gets the whole line, whatever the screen shows.
     let takes_lines = device.is_some_and(|device| ostler_os::gives_lines(&device).unwrap_or(false));
@@ -45,21 +45,21 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
         false => text::for_choices(answer, before.agent.as_ref())
             .map_err(|description| Failure::failed(anyhow::anyhow!("{name}: {description}")))?,
     };
-    let mut hand = Keyboard::of(context, &place)?;
-    note(&mut client, &place, &answer, asked)?;
+    let mut hand = Keyboard::of(context, &live)?;
+    note(&mut client, &live, &answer, asked)?;
     match &answer {
         Answer::Key(key) => hand.press(*key, before.screen.application_cursor)?,
         Answer::Letter(letter) => {
             hand.type_in(&letter.to_string())?;
             let is_line = before.is_of_unknown_program() || !before.has_choices();
-            if is_line && is_echoed(&mut client, place.run, &before)? {
+            if is_line && is_echoed(&mut client, live.run, &before)? {
                 // The program reads whole lines.
                 hand.press(keys::Key::Enter, false)?;
             }
         }
         Answer::Text(text) => {
             hand.type_in(text)?;
-            let now = until_shown(&mut client, place.run, &before.screen)?;
+            let now = until_shown(&mut client, live.run, &before.screen)?;
             if !takes_lines && !text::has_appeared(text, &before.screen, &now) {
                 return Err(Failure::failed(anyhow::anyhow!(
                     "{name}: typed, not sent: the text did not appear on the screen, so Enter was not pressed; \
@@ -69,7 +69,7 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
             hand.press(keys::Key::Enter, false)?;
         }
         Answer::Choice(words) => {
-            if !select(&mut client, place.run, &mut hand, words, &before)? {
+            if !select(&mut client, live.run, &mut hand, words, &before)? {
                 return Err(Failure::failed(anyhow::anyhow!(
                     "{name}: {words:?} could not be selected, so Enter was not pressed; see `ostler screen {name}`, \
                      and answer with an arrow, enter or escape"
@@ -78,11 +78,11 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
             hand.press(keys::Key::Enter, false)?;
         }
     }
-    let (outcome, after) = verify(&mut client, place.run, &before, asked, &answer)?;
+    let (outcome, after) = verify(&mut client, live.run, &before, asked, &answer)?;
     if *json {
         let document = json!({
-            "unit": place.unit.map(|view| view.name),
-            "runId": place.run,
+            "unit": live.unit.map(|view| view.name),
+            "runId": live.run,
             "question": asked,
             "outcome": outcome,
             "agent": after.agent,
@@ -114,11 +114,11 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
 /// because it may be a secret.
 fn note(
     client: &mut Client,
-    place: &Place,
+    live: &LiveRun,
     answer: &Answer,
     asked: Option<&str>,
 ) -> Result<(), Failure> {
-    let Some(unit) = &place.unit else { return Ok(()) };
+    let Some(unit) = &live.unit else { return Ok(()) };
     let note = PatrolNote {
         unit: Some(unit.name.clone()),
         what: What::AgentAnswered,

@@ -2,7 +2,7 @@
 
 use super::environment::{Starts, to_be_set};
 use super::quoting::cron_word;
-use super::tool::{ask, complain, demand};
+use super::tool::{ask, demand, failure_of};
 use super::written::Change;
 use super::{BootManager, Daemon, Disabled, Enabled, utf8};
 use crate::args::Means;
@@ -75,13 +75,13 @@ struct Table {
 
 impl Table {
     fn read() -> Result<Self, Failure> {
-        let description = ask("crontab", &["-l"], b"")?;
-        let none = description.complaint.to_ascii_lowercase().contains("no crontab");
-        match description.code {
-            Some(0) => Ok(Self::parse(&description.output)),
+        let output = ask("crontab", &["-l"], b"")?;
+        let none = output.error_output.to_ascii_lowercase().contains("no crontab");
+        match output.code {
+            Some(0) => Ok(Self::parse(&output.output)),
             // After any other error, the crontab may have lines that a write would remove.
             Some(_) if none => Ok(Self::parse(b"")),
-            Some(_) | None => Err(complain("crontab", &["-l"], &description)),
+            Some(_) | None => Err(failure_of("crontab", &["-l"], &output)),
         }
     }
 

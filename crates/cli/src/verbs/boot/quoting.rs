@@ -57,7 +57,7 @@ mod tests {
 
     /// D11: special characters in a path have no effect.
     #[test]
-    fn paths_mean_themselves() {
+    fn paths_are_quoted_for_each_init_system() {
         assert_eq!(unit_word(r#"/a b%c"d\e"#), r#""/a b%%c\"d\\e""#);
         assert_eq!(unit_word("/a\nb"), r#""/a\x0ab""#);
         assert_eq!(unit_command("/a $b/ostler", "supervisor"), r#":"/a $b/ostler" supervisor"#);

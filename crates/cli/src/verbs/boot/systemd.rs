@@ -59,8 +59,8 @@ impl Systemd {
     }
 
     fn systemctl(&self, words: &[&str]) -> Result<(), Failure> {
-        let description = demand("systemctl", &self.words(words), b"");
-        description.map(|_| ()).map_err(|failure| match self.manager {
+        let output = demand("systemctl", &self.words(words), b"");
+        output.map(|_| ()).map_err(|failure| match self.manager {
             Manager::User if std::env::var_os("XDG_RUNTIME_DIR").is_none() => failed(format!(
                 "{} (XDG_RUNTIME_DIR is not set, so the user's systemd cannot be found; log in as this user)",
                 failure.description()
@@ -70,9 +70,9 @@ impl Systemd {
     }
 
     fn is_active(&self) -> bool {
-        let description = ask("systemctl", &self.words(&["is-active", UNIT]), b"");
-        description.is_ok_and(|description| {
-            let state = String::from_utf8_lossy(&description.output).trim().to_owned();
+        let output = ask("systemctl", &self.words(&["is-active", UNIT]), b"");
+        output.is_ok_and(|output| {
+            let state = String::from_utf8_lossy(&output.output).trim().to_owned();
             ["active", "activating", "reloading", "deactivating"].contains(&state.as_str())
         })
     }
@@ -92,9 +92,8 @@ impl Systemd {
             .filter(|name| !name.is_empty())
             .unwrap_or_else(|| ostler_os::user_id().to_string());
         let words = ["show-user", &user, "--property=Linger"];
-        let lingers = ask("loginctl", &words, b"").is_ok_and(|description| {
-            String::from_utf8_lossy(&description.output).contains("Linger=yes")
-        });
+        let lingers = ask("loginctl", &words, b"")
+            .is_ok_and(|output| String::from_utf8_lossy(&output.output).contains("Linger=yes"));
         (!lingers).then(|| {
             format!(
                 "the daemon starts when you log in and ends when you log out; to start it at boot: loginctl enable-linger {user}"

@@ -15,20 +15,15 @@ pub fn ask(tool: &str, words: &[&str], input: &[u8]) -> Result<ToolOutput, Failu
 
 /// Like [`ask`], but any exit code except 0 is an error.
 pub fn demand(tool: &str, words: &[&str], input: &[u8]) -> Result<ToolOutput, Failure> {
-    let description = ask(tool, words, input)?;
-    if description.code == Some(0) {
-        Ok(description)
-    } else {
-        Err(complain(tool, words, &description))
-    }
+    let output = ask(tool, words, input)?;
+    if output.code == Some(0) { Ok(output) } else { Err(failure_of(tool, words, &output)) }
 }
 
-pub fn complain(tool: &str, words: &[&str], description: &ToolOutput) -> Failure {
-    let how = match description.code {
+pub fn failure_of(tool: &str, words: &[&str], output: &ToolOutput) -> Failure {
+    let how = match output.code {
         Some(code) => format!("failed with exit code {code}"),
         None => "was killed".to_owned(),
     };
-    let why =
-        if description.complaint.is_empty() { "no error output" } else { &description.complaint };
+    let why = if output.error_output.is_empty() { "no error output" } else { &output.error_output };
     failed(format!("`{tool} {}` {how}: {why}", words.join(" ")))
 }

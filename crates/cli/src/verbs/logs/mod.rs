@@ -10,7 +10,7 @@ use crate::verbs::unit;
 use ostler_client::{Client, ClientError};
 use ostler_ops::runs::{Show, ViewFrom};
 use ostler_ops::wire::ErrorCode;
-use printer::{Printer, Shown};
+use printer::{PrintOutcome, Printer};
 use serde::Serialize;
 pub use source::Stream;
 use source::{LineAssembler, RawLine, Source, Target};
@@ -66,16 +66,20 @@ fn resolve(client: &mut Client, name: &str, units: &[String]) -> Result<Target, 
 }
 
 /// Prints one source, as raw bytes unless an option needs lines.
-fn one(mut source: Source, follow: bool, printer: &mut Printer<'_>) -> Result<Shown, Failure> {
+fn one(
+    mut source: Source,
+    follow: bool,
+    printer: &mut Printer<'_>,
+) -> Result<PrintOutcome, Failure> {
     if follow {
         source.follow()?;
     }
     while let Some(piece) = source.next_piece()? {
-        if printer.add(&piece)? == Shown::NobodyReads {
-            return Ok(Shown::NobodyReads);
+        if printer.add(&piece)? == PrintOutcome::ReaderGone {
+            return Ok(PrintOutcome::ReaderGone);
         }
     }
-    Ok(Shown::GoOn)
+    Ok(PrintOutcome::GoOn)
 }
 
 /// Prints several sources: existing lines in order of time, new lines as they arrive.
@@ -83,7 +87,7 @@ fn several(
     sources: Vec<Source>,
     follow: bool,
     printer: &mut Printer<'_>,
-) -> Result<Shown, Failure> {
+) -> Result<PrintOutcome, Failure> {
     let mut liners: Vec<LineAssembler> = sources.into_iter().map(LineAssembler::new).collect();
     let mut heads: Vec<Option<RawLine>> = Vec::new();
     for liner in &mut liners {
@@ -95,9 +99,9 @@ fn several(
     };
     while let Some(index) = first(&heads) {
         if let Some(line) = heads[index].take()
-            && printer.line(index, &line)? == Shown::NobodyReads
+            && printer.line(index, &line)? == PrintOutcome::ReaderGone
         {
-            return Ok(Shown::NobodyReads);
+            return Ok(PrintOutcome::ReaderGone);
         }
         heads[index] = liners[index].next_line()?;
     }
@@ -107,7 +111,7 @@ fn several(
                 printer.line(index, &line)?;
             }
         }
-        return Ok(Shown::GoOn);
+        return Ok(PrintOutcome::GoOn);
     }
     printer.flush()?;
     let (sender, lines) = mpsc::sync_channel(1_024);
@@ -125,19 +129,19 @@ fn several(
         let (index, line) = received?;
         let shown = printer.line(index, &line)?;
         printer.flush()?;
-        if shown == Shown::NobodyReads {
-            return Ok(Shown::NobodyReads);
+        if shown == PrintOutcome::ReaderGone {
+            return Ok(PrintOutcome::ReaderGone);
         }
     }
-    Ok(Shown::GoOn)
+    Ok(PrintOutcome::GoOn)
 }
 
-type Heard = Result<(usize, RawLine), Failure>;
+type NextLine = Result<(usize, RawLine), Failure>;
 
 fn follow_one(
     index: usize,
     mut liner: LineAssembler,
-    sender: &mpsc::SyncSender<Heard>,
+    sender: &mpsc::SyncSender<NextLine>,
 ) -> Result<(), Failure> {
     liner.follow()?;
     while let Some(line) = liner.next_line()? {

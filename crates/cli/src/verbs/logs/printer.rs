@@ -9,10 +9,10 @@ use std::io::{self, BufWriter, Write};
 use unicode_width::UnicodeWidthStr;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum PrintOutcome {
     GoOn,
     /// The reader closed the pipe, as `| head` does; no error.
-    NobodyReads,
+    ReaderGone,
 }
 
 pub struct Printer<'a> {
@@ -49,7 +49,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints a piece of the only source.
-    pub fn add(&mut self, piece: &Piece) -> Result<Shown, Failure> {
+    pub fn add(&mut self, piece: &Piece) -> Result<PrintOutcome, Failure> {
         let mut written = Ok(());
         if self.by_line {
             let mut lines = Vec::new();
@@ -65,7 +65,7 @@ impl<'a> Printer<'a> {
         shown(flushed)
     }
 
-    pub fn line(&mut self, index: usize, line: &RawLine) -> Result<Shown, Failure> {
+    pub fn line(&mut self, index: usize, line: &RawLine) -> Result<PrintOutcome, Failure> {
         shown(self.write_line(index, line))
     }
 
@@ -75,7 +75,7 @@ impl<'a> Printer<'a> {
         }
         if self.arguments.json {
             let value = json!({
-                "name": self.labels[index],
+                "unit": self.labels[index],
                 "runId": line.run,
                 "atMs": line.at_ms,
                 "stream": line.stream,
@@ -111,10 +111,10 @@ impl<'a> Printer<'a> {
     }
 }
 
-fn shown(outcome: io::Result<()>) -> Result<Shown, Failure> {
+fn shown(outcome: io::Result<()>) -> Result<PrintOutcome, Failure> {
     match outcome {
-        Ok(()) => Ok(Shown::GoOn),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Shown::NobodyReads),
+        Ok(()) => Ok(PrintOutcome::GoOn),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(PrintOutcome::ReaderGone),
         Err(error) => Err(error.into()),
     }
 }

@@ -96,7 +96,7 @@ pub fn busy(context: &Context, agent: Option<&str>, time_ms: u64) -> Result<Exit
     let until = (time_ms > 0).then(|| ostler_os::wall_ms() + time_ms);
     speak(&mut connection, &name, WatchReport { busy_until_ms: until, ..before })?;
     match until {
-        Some(_) => outln!("{name}: busy for {}", crate::render::plain_duration(time_ms)),
+        Some(_) => outln!("{name}: busy for {}", ostler_sys::short_duration(time_ms)),
         None => outln!("{name}: no longer busy"),
     }
     Ok(Exit::DONE)

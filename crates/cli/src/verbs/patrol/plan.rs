@@ -17,10 +17,10 @@ pub fn open(context: &Context) -> Result<(Connector, Plan), Failure> {
     if let Some(wrong) = wrong {
         errln!("{wrong}");
     }
-    Ok((door(context), plan))
+    Ok((connector(context), plan))
 }
 
-pub fn door(context: &Context) -> Connector {
+pub fn connector(context: &Context) -> Connector {
     let context = context.clone();
     Connector::new(move || context.connect_patiently())
 }

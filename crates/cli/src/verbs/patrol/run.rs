@@ -12,7 +12,7 @@ use std::time::Duration;
 const USUAL_TICK_MS: u64 = 180_000;
 
 pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
-    let connector = plan::door(context);
+    let connector = plan::connector(context);
     let mut description = String::new();
     // The first tick is immediate. Agents that are still starting are checked at a later tick.
     let mut next_ms = ostler_os::mono_ms();

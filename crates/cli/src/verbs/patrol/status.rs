@@ -4,20 +4,20 @@ use super::{failure, plan};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::outln;
-use crate::render::{Align, Cell, Colours, Column, Room, ago, plain_duration, table, width};
+use crate::render::{Align, Cell, Colours, Column, Fit, ago, table, width};
 use ostler_model::{HeartbeatSeen, Order, PendingSeen, Step};
 use ostler_patrol::{Judged, judge};
 use serde_json::json;
 
 const COLUMNS: &[Column] = &[
-    Column { head: "AGENT", align: Align::Left, room: Room::Keeps },
-    Column { head: "HEALTH", align: Align::Left, room: Room::Keeps },
-    Column { head: "SHOWS", align: Align::Left, room: Room::IsLeftOut(3) },
-    Column { head: "HEARTBEAT", align: Align::Left, room: Room::Keeps },
-    Column { head: "PENDING", align: Align::Left, room: Room::IsLeftOut(2) },
-    Column { head: "NEXT", align: Align::Left, room: Room::Keeps },
-    Column { head: "WHY", align: Align::Left, room: Room::GivesWay(20) },
-    Column { head: "LAST", align: Align::Left, room: Room::IsLeftOut(1) },
+    Column { head: "AGENT", align: Align::Left, fit: Fit::Fixed },
+    Column { head: "HEALTH", align: Align::Left, fit: Fit::Fixed },
+    Column { head: "SHOWS", align: Align::Left, fit: Fit::Dropped(3) },
+    Column { head: "HEARTBEAT", align: Align::Left, fit: Fit::Fixed },
+    Column { head: "PENDING", align: Align::Left, fit: Fit::Dropped(2) },
+    Column { head: "NEXT", align: Align::Left, fit: Fit::Fixed },
+    Column { head: "WHY", align: Align::Left, fit: Fit::Shrinks(20) },
+    Column { head: "LAST", align: Align::Left, fit: Fit::Dropped(1) },
 ];
 
 pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
@@ -51,7 +51,7 @@ pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
     let pid = connection
         .patrol_pid()
         .map_or_else(|| "not running".to_owned(), |pid| format!("pid {pid}"));
-    let every = plain_duration(plan.spec.tick_ms);
+    let every = ostler_sys::short_duration(plan.spec.tick_ms);
     outln!("{}  {pid}, every {every}, last tick {last}", plan.spec.root);
     report_order("paused", judgement.orders.paused.as_ref(), now_ms);
     report_order("stopped", judgement.orders.stopped.as_ref(), now_ms);
@@ -74,7 +74,7 @@ fn row(judged: &Judged, now_ms: u64) -> Vec<Cell> {
         HeartbeatSeen::Missing => "missing".to_owned(),
         HeartbeatSeen::Unreadable { .. } => "unreadable".to_owned(),
         HeartbeatSeen::At { age_ms, .. } => {
-            format!("{} {}", judged.mechanical.freshness, plain_duration(*age_ms))
+            format!("{} {}", judged.mechanical.freshness, ostler_sys::short_duration(*age_ms))
         }
     };
     let pending = match &seen.pending {

@@ -48,13 +48,13 @@ fn keys(mode: Mode, width: usize) -> Line<'static> {
 
 fn table(state: &mut State, width: usize, height: usize) -> Vec<Line<'static>> {
     let spared = if height >= 4 { 4 } else { 1 };
-    let room = height.saturating_sub(spared).max(1);
+    let visible = height.saturating_sub(spared).max(1);
     let cursor = state.cursor();
-    state.room = room;
+    state.visible = visible;
     if cursor < state.first {
         state.first = cursor;
-    } else if cursor >= state.first + room {
-        state.first = cursor + 1 - room;
+    } else if cursor >= state.first + visible {
+        state.first = cursor + 1 - visible;
     }
     let now_ms = ostler_os::wall_ms();
     let shown = state.shown();
@@ -76,7 +76,7 @@ fn table(state: &mut State, width: usize, height: usize) -> Vec<Line<'static>> {
     if height >= 2 {
         lines.push(line(&head).style(Style::new().add_modifier(Modifier::BOLD)));
     }
-    for (index, row) in rows.iter().enumerate().skip(state.first).take(room) {
+    for (index, row) in rows.iter().enumerate().skip(state.first).take(visible) {
         let mut shown = line(row);
         if index == cursor {
             let gap = width.saturating_sub(shown.width());
@@ -122,9 +122,9 @@ fn title(state: &State, width: usize, now_ms: u64) -> Line<'static> {
 
 fn page(state: &mut State, width: usize, height: usize) -> Vec<Line<'static>> {
     let spared = if height >= 4 { 3 } else { 0 };
-    let room = height.saturating_sub(spared).max(1);
-    state.room = room;
-    let most = state.page.len().saturating_sub(room);
+    let visible = height.saturating_sub(spared).max(1);
+    state.visible = visible;
+    let most = state.page.len().saturating_sub(visible);
     state.scrolled = state.scrolled.min(most);
     let first = if state.mode == Mode::Logs { most - state.scrolled } else { state.scrolled };
     let mut lines = Vec::new();
@@ -132,7 +132,7 @@ fn page(state: &mut State, width: usize, height: usize) -> Vec<Line<'static>> {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         lines.push(Line::styled(render::cut(&state.title, width), bold));
     }
-    let shown = state.page.iter().skip(first).take(room);
+    let shown = state.page.iter().skip(first).take(visible);
     lines.extend(shown.map(|line| Line::raw(render::cut(line, width))));
     lines
 }

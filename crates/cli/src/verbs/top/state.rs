@@ -32,7 +32,7 @@ pub struct State {
     /// The first visible row.
     pub first: usize,
     /// How many rows fit on the screen, from the last drawing.
-    pub room: usize,
+    pub visible: usize,
     /// The lines of the open log or status. `scrolled` counts from the end of a log, or from the beginning of a status.
     pub page: VecDeque<String>,
     pub scrolled: usize,
@@ -51,7 +51,7 @@ impl State {
             message: String::new(),
             chosen: None,
             first: 0,
-            room: 0,
+            visible: 0,
             page: VecDeque::new(),
             scrolled: 0,
             title: String::new(),
@@ -80,10 +80,10 @@ impl State {
     }
 
     pub fn refresh(&mut self, context: &Context, height: usize) {
-        let room = if self.room == 0 { height } else { self.room };
+        let visible = if self.visible == 0 { height } else { self.visible };
         let seen = self.shown();
         let seen: Vec<String> =
-            seen.iter().skip(self.first).take(room).map(|look| look.view.name.clone()).collect();
+            seen.iter().skip(self.first).take(visible).map(|look| look.view.name.clone()).collect();
         match self.feed.units(&seen) {
             Ok(units) => self.units = units,
             Err(failure) => self.message = failure.description(),
@@ -98,7 +98,7 @@ impl State {
         if count == 0 {
             return;
         }
-        let (cursor, page) = (self.cursor(), self.room.max(2) - 1);
+        let (cursor, page) = (self.cursor(), self.visible.max(2) - 1);
         let next = match key {
             KeyCode::Up | KeyCode::Char('k') => cursor.saturating_sub(1),
             KeyCode::Down | KeyCode::Char('j') => cursor + 1,
@@ -195,8 +195,8 @@ impl State {
 
     /// Scrolls. A log counts from its end, a status from its beginning.
     pub fn scroll(&mut self, key: KeyCode) {
-        let page = self.room.max(2) - 1;
-        let most = self.page.len().saturating_sub(self.room);
+        let page = self.visible.max(2) - 1;
+        let most = self.page.len().saturating_sub(self.visible);
         let (up, down): (isize, isize) = if self.mode == Mode::Logs { (1, -1) } else { (-1, 1) };
         let step = match key {
             KeyCode::Up | KeyCode::Char('k') => up,

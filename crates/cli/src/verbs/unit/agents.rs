@@ -54,8 +54,8 @@ fn look(path: &Path) -> Result<Agents, String> {
     Ok(agents.map(|unit| (unit.name.clone(), unit)).collect())
 }
 
-/// Declares the listed agents. Agents that left the list are not named as gone, because the supervisor would stop them;
-/// it reads the list itself.
+/// Declares the listed agents. Agents that left the list are not declared as removed: the supervisor would stop them, and
+/// reads the list itself.
 fn apply(context: &Context, now: &Agents) -> Result<(), Failure> {
     let call =
         Declare { units: now.values().cloned().collect(), start: false, ..Declare::of_no_file() };

@@ -3,17 +3,17 @@ use crate::args::CrashesArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::outln;
-use crate::render::{self, Align, Cell, Colours, Column, Room};
+use crate::render::{self, Align, Cell, Colours, Column, Fit};
 use ostler_model::{Depth, UnitEnd};
 use serde::Serialize;
 
 const COLUMNS: [Column; 6] = [
-    Column { head: "TIME", align: Align::Left, room: Room::IsLeftOut(2) },
-    Column { head: "UNIT", align: Align::Left, room: Room::GivesWay(8) },
-    Column { head: "HOW", align: Align::Left, room: Room::GivesWay(12) },
-    Column { head: "AFTER", align: Align::Right, room: Room::IsLeftOut(3) },
-    Column { head: "RUN", align: Align::Left, room: Room::IsLeftOut(1) },
-    Column { head: "THEN", align: Align::Left, room: Room::GivesWay(8) },
+    Column { head: "TIME", align: Align::Left, fit: Fit::Dropped(2) },
+    Column { head: "UNIT", align: Align::Left, fit: Fit::Shrinks(8) },
+    Column { head: "HOW", align: Align::Left, fit: Fit::Shrinks(12) },
+    Column { head: "AFTER", align: Align::Right, fit: Fit::Dropped(3) },
+    Column { head: "RUN", align: Align::Left, fit: Fit::Dropped(1) },
+    Column { head: "THEN", align: Align::Left, fit: Fit::Shrinks(8) },
 ];
 
 #[derive(Debug, Serialize)]

@@ -38,9 +38,9 @@ impl Details {
             for (index, text) in description.into_iter().enumerate() {
                 let shown = if index == 0 { format!("{name}:") } else { String::new() };
                 let is_painted = text.contains('\x1b');
-                let room = width.map(|width| width.saturating_sub(NAME_WIDTH + 2));
-                let text = match room.filter(|_| !is_painted && name == "Tree") {
-                    Some(room) => render::cut(&text, room),
+                let space = width.map(|width| width.saturating_sub(NAME_WIDTH + 2));
+                let text = match space.filter(|_| !is_painted && name == "Tree") {
+                    Some(space) => render::cut(&text, space),
                     None => text,
                 };
                 lines.push(format!("{shown:>NAME_WIDTH$} {text}"));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_shows_who_came_from_whom() {
+    fn a_process_tree_is_drawn_with_its_parents() {
         let tree = [
             process(12, 10, "b"),
             process(10, 1, "root"),

@@ -51,5 +51,5 @@ pub fn no_such(what: &str, name: &str, known: &[String]) -> Failure {
         (true, true) => "; there are no units".to_owned(),
     };
     let message = format!("there is no {what} {name:?}{hint}");
-    ClientError::Refused(WireError { code: ErrorCode::NotFound, message }).into()
+    ClientError::Refused(WireError::new(ErrorCode::NotFound, message)).into()
 }

@@ -162,7 +162,7 @@ fn details_table(
         "{} {} - {}",
         colours.paint(paint, dot),
         colours.paint(Paint::Bold, &view.name),
-        view.command
+        render::cut(&view.command, usize::MAX)
     ));
     let word = render::state_word(view, now_ms);
     let state = colours.paint(paint, &word);
@@ -266,7 +266,12 @@ fn details_table(
     let runs = runs.iter().map(|(depth, run)| {
         let branch = "  ".repeat(depth - 1);
         let kept = if run.keep { ", kept" } else { "" };
-        format!("{branch}{} {}{kept}  {}", render::short(run), run.state, run.command)
+        format!(
+            "{branch}{} {}{kept}  {}",
+            render::short(run),
+            run.state,
+            render::cut(&run.command, usize::MAX)
+        )
     });
     details_table.add_lines("Runs", runs.collect());
     let ends = view.ends.iter().map(|end| {

@@ -3,7 +3,7 @@
 use super::look::table;
 use crate::context::Context;
 use crate::exit::Failure;
-use crate::render::{Colours, Progress, Shown};
+use crate::render::{Colours, Progress, ProgressLine};
 use ostler_client::{Client, greet};
 use ostler_model::{Depth, UnitView};
 use ostler_ops::units::{Await, AwaitUntil};
@@ -100,17 +100,17 @@ fn other_connection(context: &Context) -> Option<Client> {
 /// Lines that replace the previous ones. The cursor stays below them, where a prompt follows.
 #[derive(Default)]
 struct Block {
-    shown: Vec<Shown>,
+    shown: Vec<ProgressLine>,
 }
 
 impl Block {
     fn show(&mut self, progress: &Progress<'_>) {
-        let Some(room) = ostler_os::terminal_size(stderr()) else { return };
-        let lines = progress.lines(room, Colours::of_diagnostics());
+        let Some(size) = ostler_os::terminal_size(stderr()) else { return };
+        let lines = progress.lines(size, Colours::of_diagnostics());
         if lines == self.shown {
             return;
         }
-        let mut out = self.upward(usize::from(room.columns));
+        let mut out = self.upward(usize::from(size.columns));
         for line in &lines {
             out += &line.text;
             out += "\x1b[K\r\n";
@@ -125,7 +125,7 @@ impl Block {
             return;
         }
         let columns =
-            ostler_os::terminal_size(stderr()).map_or(usize::MAX, |room| room.columns.into());
+            ostler_os::terminal_size(stderr()).map_or(usize::MAX, |size| size.columns.into());
         write(&(self.upward(columns) + "\x1b[J"));
         self.shown.clear();
     }

@@ -1,6 +1,6 @@
 //! Maps journal entries to the events of Ploinky's watchdog, and decides when the watch is over.
 
-use super::watchdog_log::{Level, Line};
+use super::watchdog_log::{Level, LogEvent};
 use crate::render;
 use ostler_model::{Entry, RunId, What};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// The reaction to a journal entry.
 #[derive(Clone, Debug)]
 pub enum Step {
-    CallHook(Line),
+    CallHook(LogEvent),
     /// A new server runs: show its output.
     Show(RunId),
     /// The first start failed to execute the program. A restart would fail in the same way.
@@ -111,9 +111,9 @@ impl EventMapper {
         level: Level,
         event: &'static str,
         more: [(&str, Value); N],
-    ) -> Line {
+    ) -> LogEvent {
         let pid = self.server.and_then(|server| server.pid);
-        Line { at_ms, level, event, pid, more: fields(more) }
+        LogEvent { at_ms, level, event, pid, more: fields(more) }
     }
 
     pub fn receive(&mut self, entry: &Entry) -> Vec<Step> {
@@ -279,11 +279,11 @@ struct Steps {
 impl Steps {
     fn notify<const N: usize>(
         &mut self,
-        story: &EventMapper,
+        mapper: &EventMapper,
         level: Level,
         event: &'static str,
         more: [(&str, Value); N],
     ) {
-        self.steps.push(Step::CallHook(story.line(self.at_ms, level, event, more)));
+        self.steps.push(Step::CallHook(mapper.line(self.at_ms, level, event, more)));
     }
 }

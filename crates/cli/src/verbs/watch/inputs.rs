@@ -35,26 +35,26 @@ pub fn read_signals(mut signals: Signals, happen: Sender<WatchInput>) {
 }
 
 /// The outcome of a request.
-enum Asked {
+enum RequestOutcome {
     Done,
     /// The supervisor is gone; ask its successor.
     Again,
     /// The supervisor cannot do it now, for example because the disk is full; try again later.
     Later,
     /// The daemon was stopped.
-    Nobody,
+    Stopped,
 }
 
-fn asked(context: &Context, ask: impl FnOnce(Client) -> Asked) -> Asked {
+fn request(context: &Context, ask: impl FnOnce(Client) -> RequestOutcome) -> RequestOutcome {
     let outcome = match context.connect_successor() {
         Ok(Some(client)) => ask(client),
-        Ok(None) => Asked::Nobody,
-        Err(_) => Asked::Later,
+        Ok(None) => RequestOutcome::Stopped,
+        Err(_) => RequestOutcome::Later,
     };
     match outcome {
-        Asked::Later => {
+        RequestOutcome::Later => {
             ostler_os::nap(PAUSE);
-            Asked::Again
+            RequestOutcome::Again
         }
         outcome => outcome,
     }
@@ -66,10 +66,10 @@ pub fn follow_journal(context: &Context, unit: &str, after: i64, happen: Sender<
     let mut filter =
         Entries { unit: Some(unit.to_owned()), after_seq: Some(after), ..Entries::default() };
     std::thread::spawn(move || {
-        while let Asked::Again =
-            asked(&context, |client| match read_journal(client, &mut filter, &happen) {
-                ClientError::Lost(_) => Asked::Again,
-                _ => Asked::Later,
+        while let RequestOutcome::Again =
+            request(&context, |client| match read_journal(client, &mut filter, &happen) {
+                ClientError::Lost(_) => RequestOutcome::Again,
+                _ => RequestOutcome::Later,
             })
         {}
         let _ = happen.send(WatchInput::Gone);
@@ -110,15 +110,15 @@ pub fn stop(
     unit.stop.signal = signal;
     std::thread::spawn(move || {
         let outcome = loop {
-            let outcome = asked(&context, |client| match ask_to_stop(client, &unit, is_other) {
-                Ok(()) => Asked::Done,
-                Err(ClientError::Lost(_)) => Asked::Again,
-                Err(_) => Asked::Later,
+            let outcome = request(&context, |client| match ask_to_stop(client, &unit, is_other) {
+                Ok(()) => RequestOutcome::Done,
+                Err(ClientError::Lost(_)) => RequestOutcome::Again,
+                Err(_) => RequestOutcome::Later,
             });
             match outcome {
-                Asked::Done => break WatchInput::Stopped,
-                Asked::Nobody => break WatchInput::Gone,
-                Asked::Again | Asked::Later => {}
+                RequestOutcome::Done => break WatchInput::Stopped,
+                RequestOutcome::Stopped => break WatchInput::Gone,
+                RequestOutcome::Again | RequestOutcome::Later => {}
             }
         };
         let _ = happen.send(outcome);

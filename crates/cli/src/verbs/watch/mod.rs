@@ -64,7 +64,7 @@ pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failu
         context,
         log,
         output: Output::begin(context),
-        story: EventMapper::new(settings.window_ms, settings.reset_after_ms),
+        mapper: EventMapper::new(settings.window_ms, settings.reset_after_ms),
         claim,
         before,
         happen,
@@ -98,7 +98,7 @@ struct Watch<'a> {
     settings: Settings,
     log: WatchdogLog,
     output: Output,
-    story: EventMapper,
+    mapper: EventMapper,
     claim: Claim,
     /// Entries up to this one are older than this process: they are logged, and cause no action.
     before: i64,
@@ -113,7 +113,7 @@ impl Watch<'_> {
         event: &'static str,
         more: [(&str, Value); N],
     ) {
-        let line = self.story.line(ostler_os::wall_ms(), level, event, more);
+        let line = self.mapper.line(ostler_os::wall_ms(), level, event, more);
         self.log.notify(&line);
     }
 
@@ -127,7 +127,7 @@ impl Watch<'_> {
         ];
         self.notify(Level::Info, "process_manager_starting", more);
         if let Some(UnitView { run_id: Some(run), pid, started_at_ms, restarts, .. }) = known {
-            self.story.found(run, pid, started_at_ms.unwrap_or_default(), restarts);
+            self.mapper.found(run, pid, started_at_ms.unwrap_or_default(), restarts);
             self.output.show(run, ViewFrom::Lines(0));
         }
         // From now on another watch can take over.
@@ -151,7 +151,7 @@ impl Watch<'_> {
             };
             let Ok(watch_input) = watch_input else {
                 // The time is over. Do not wait for a process that survives SIGKILL, or for a silent daemon.
-                return if self.story.has_server() { 137 } else { self.story.exit() };
+                return if self.mapper.has_server() { 137 } else { self.mapper.exit() };
             };
             match watch_input {
                 WatchInput::Entries(entries) => {
@@ -171,11 +171,11 @@ impl Watch<'_> {
                 }
                 WatchInput::Gone => {
                     self.notify(Level::Warn, "supervisor_stopped", []);
-                    return self.story.exit();
+                    return self.mapper.exit();
                 }
             }
             // The unit is stopped and no server was running.
-            if self.leaving.is_some_and(|leaving| leaving.is_stopped) && !self.story.has_server() {
+            if self.leaving.is_some_and(|leaving| leaving.is_stopped) && !self.mapper.has_server() {
                 return 0;
             }
         }
@@ -184,7 +184,7 @@ impl Watch<'_> {
     fn take(&mut self, entry: &Entry) -> Option<u8> {
         let is_past = entry.seq <= self.before;
         let mut code = None;
-        for step in self.story.receive(entry) {
+        for step in self.mapper.receive(entry) {
             match step {
                 Step::CallHook(line) => self.log.notify(&line),
                 Step::Show(run) if !is_past => self.output.show(run, ViewFrom::Start),
@@ -216,8 +216,8 @@ impl Watch<'_> {
         self.leaving = Some(ShuttingDown { until_ms, is_stopped: false });
         let more = [("signal", json!(render::signal(signal)))];
         self.notify(Level::Info, "watchdog_shutting_down", more);
-        self.story.leave();
-        let runs = self.story.has_server();
+        self.mapper.leave();
+        let runs = self.mapper.has_server();
         let happen = self.happen.clone();
         inputs::stop(self.context, &self.settings.unit, signal, runs, happen);
     }

@@ -37,7 +37,7 @@ impl Level {
 
 /// One event of the log.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct LogEvent {
     pub at_ms: u64,
     pub level: Level,
     pub event: &'static str,
@@ -81,7 +81,7 @@ impl WatchdogLog {
         Self { path: path.to_owned(), file: None, length: 0, console, shown, is_debug: false }
     }
 
-    pub fn notify(&mut self, line: &Line) {
+    pub fn notify(&mut self, line: &LogEvent) {
         if self.file.is_none() {
             return;
         }
@@ -132,7 +132,7 @@ fn time(at_ms: u64) -> String {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Written<'a> {
+struct LogLine<'a> {
     ts: String,
     level: &'static str,
     event: &'static str,
@@ -142,8 +142,8 @@ struct Written<'a> {
     more: &'a Map<String, Value>,
 }
 
-fn written(line: &Line) -> String {
-    let written = Written {
+fn written(line: &LogEvent) -> String {
+    let written = LogLine {
         ts: time(line.at_ms),
         level: line.level.name(),
         event: line.event,
@@ -154,7 +154,7 @@ fn written(line: &Line) -> String {
     serde_json::to_string(&written).unwrap_or_default()
 }
 
-fn shown(line: &Line) -> String {
+fn shown(line: &LogEvent) -> String {
     let mut shown = format!("[watchdog] {} {}", line.level.name(), line.event);
     if let Some(pid) = line.pid {
         shown += &format!(" pid={pid}");
@@ -175,7 +175,7 @@ mod tests {
     fn a_line_has_the_documents_fields() {
         let more = Map::from_iter([("exitCode".to_owned(), json!(3))]);
         let at_ms = 1_700_000_000_123;
-        let line = Line { at_ms, level: Level::Warn, event: "process_exited", pid: None, more };
+        let line = LogEvent { at_ms, level: Level::Warn, event: "process_exited", pid: None, more };
         let read: Value = serde_json::from_str(&written(&line)).expect("JSON");
         assert_eq!(read["ts"], "2023-11-14T22:13:20.123Z");
         assert_eq!((&read["level"], &read["pid"]), (&json!("warn"), &Value::Null));
@@ -190,7 +190,13 @@ mod tests {
         let mut log = WatchdogLog::open(&path, false).expect("opened");
         log.length = LOG_MOST;
         let more = Map::new();
-        log.notify(&Line { at_ms: 1, level: Level::Debug, event: "clean_exit", pid: None, more });
+        log.notify(&LogEvent {
+            at_ms: 1,
+            level: Level::Debug,
+            event: "clean_exit",
+            pid: None,
+            more,
+        });
         assert!(folder.path().join("logs/watchdog.log.1").exists());
         assert_eq!(std::fs::read_to_string(&path).expect("read").lines().count(), 1);
     }

@@ -39,7 +39,7 @@ fn a_refusal_has_its_code_message_and_details() {
 }
 
 #[test]
-fn a_call_is_given_up_and_the_late_answer_is_nobodys() {
+fn a_call_is_given_up_and_its_late_answer_is_dropped() {
     let linked = Linked::with(|link| link.request_timeout = Duration::from_millis(300));
     linked.register();
     linked.kernel.next_is("x.slow", FakeBehaviour::Silent);
@@ -66,7 +66,7 @@ fn garbage_and_a_line_in_pieces_do_no_harm() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_refused_and_only_that() {
+fn only_a_line_that_is_too_long_is_refused() {
     let linked = Linked::registered();
     let big = json!({ "text": "x".repeat(super::super::MAX_LINE) });
     let error = linked.link.request("x.big", big).expect_err("too long");
@@ -75,7 +75,7 @@ fn a_line_that_is_too_long_is_refused_and_only_that() {
 }
 
 #[test]
-fn the_heart_beats_by_itself_and_repeats_what_was_said() {
+fn heartbeats_are_sent_automatically_and_repeat_the_last_report() {
     let mut linked = Linked::new();
     linked.kernel.beat_every(20);
     linked.register();
@@ -98,7 +98,7 @@ fn the_heart_beats_by_itself_and_repeats_what_was_said() {
 }
 
 #[test]
-fn the_shutdown_is_told_with_its_time_and_reason() {
+fn the_shutdown_is_reported_with_its_time_and_reason() {
     let linked = Linked::registered();
     assert!(linked.link.news.begin_setup());
     linked.kernel.event("shutdown", json!({ "timeout": 1500, "reason": "stop" }));
@@ -117,7 +117,7 @@ fn the_shutdown_is_told_with_its_time_and_reason() {
 }
 
 #[test]
-fn an_end_of_its_own_is_told_to_ostler() {
+fn an_app_reports_its_own_exit() {
     let linked = Linked::registered();
     assert!(linked.link.news.begin_setup());
     linked.link.ask(Stop::new("all done", Duration::from_secs(2), StopRequester::Own));
@@ -127,7 +127,7 @@ fn an_end_of_its_own_is_told_to_ostler() {
 }
 
 #[test]
-fn who_is_asked_before_it_is_set_up_gives_up_its_start() {
+fn a_stop_before_setup_cancels_the_start() {
     let linked = Linked::new();
     linked.kernel.next_is("app.register", FakeBehaviour::Silent);
     let link = Arc::clone(&linked.link);
@@ -137,11 +137,11 @@ fn who_is_asked_before_it_is_set_up_gives_up_its_start() {
     let error = registering.join().expect("no panic").expect_err("given up");
     assert_eq!(error.code(), "CLOSED");
     assert!(!linked.link.news.begin_setup());
-    linked.kernel.until_nobody_is_connected();
+    linked.kernel.until_disconnected();
 }
 
 #[test]
-fn what_could_not_be_connected_to_is_said() {
+fn a_failed_connection_names_the_socket() {
     let kernel = FakeKernel::new();
     kernel.die();
     let mut link = Link::new(environment(&kernel), Duration::from_secs(5));

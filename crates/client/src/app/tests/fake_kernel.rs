@@ -122,7 +122,7 @@ impl FakeKernel {
         self.known().connections
     }
 
-    pub(super) fn until_nobody_is_connected(&self) {
+    pub(super) fn until_disconnected(&self) {
         self.until("no connection is open", |known| known.clients.is_empty().then_some(()));
     }
 

@@ -21,7 +21,7 @@ fn resumes_with_the_token_on_a_new_connection() {
 }
 
 #[test]
-fn a_change_that_was_missed_is_told() {
+fn a_missed_change_is_reported() {
     let linked = Linked::registered();
     linked.link.news.begin_with(linked.link.configuration().expect("one"));
     linked.kernel.configure(json!({ "config": { "level": 2 }, "version": 2 }));
@@ -55,14 +55,14 @@ fn registers_anew_when_a_heartbeat_finds_the_token_forgotten() {
 }
 
 #[test]
-fn a_connection_lost_in_the_middle_of_a_line_is_survived() {
+fn the_client_survives_a_connection_lost_in_the_middle_of_a_line() {
     let linked = Linked::registered();
     linked.kernel.next_is("app.heartbeat", FakeBehaviour::Half);
     linked.beat().expect("sent again");
 }
 
 #[test]
-fn what_is_idempotent_is_sent_again_and_only_that() {
+fn only_idempotent_requests_are_sent_again() {
     let linked = Linked::registered();
     for method in ["app.ready", "x.once"] {
         linked.kernel.next_is(method, FakeBehaviour::Silent);
@@ -103,7 +103,7 @@ fn calls_made_without_a_connection_wait_for_one() {
 }
 
 #[test]
-fn goes_on_trying_when_resuming_is_refused_or_not_answered() {
+fn retries_when_resuming_is_refused_or_not_answered() {
     let linked = Linked::with(|link| link.request_timeout = Duration::from_millis(500));
     linked.register();
     linked.kernel.next_is("app.heartbeat", FakeBehaviour::Refuse("INTERNAL_ERROR"));
@@ -127,7 +127,7 @@ fn does_not_reconnect_once_it_is_superseded() {
     linked.kernel.event("superseded", json!({}));
     let error = call.join().expect("no panic").expect_err("superseded");
     assert_eq!(error.code(), "SUPERSEDED");
-    linked.kernel.until_nobody_is_connected();
+    linked.kernel.until_disconnected();
     assert_eq!(linked.beat().expect_err("closed").code(), "SUPERSEDED");
     // Both threads end by themselves.
     for thread in linked.threads.drain(..) {
@@ -137,7 +137,7 @@ fn does_not_reconnect_once_it_is_superseded() {
 }
 
 #[test]
-fn a_shutdown_that_was_missed_is_heard_while_resuming() {
+fn a_missed_shutdown_is_received_while_resuming() {
     let linked = Linked::registered();
     assert!(linked.link.news.begin_setup());
     linked.kernel.next_is("app.heartbeat", FakeBehaviour::Silent);

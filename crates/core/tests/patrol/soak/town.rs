@@ -8,8 +8,8 @@ use ostler_core::patrol::{
     may_ask, trips,
 };
 use ostler_model::{
-    DecidedBy, Decision, Edge, Observation, PatrolOrders, PatrolPolicy, PatrolState, PendingSeen,
-    SessionSeen, Step, StepOutcome, TriageAnswer, TriageSpec, WatchState,
+    DecidedBy, Decision, Edge, HeartbeatSeen, Observation, PatrolOrders, PatrolPolicy, PatrolState,
+    PendingSeen, SessionSeen, Step, StepOutcome, TriageAnswer, TriageSpec, WatchState,
 };
 use std::collections::BTreeMap;
 
@@ -206,7 +206,9 @@ impl Town {
     fn check(&mut self, place: usize, seen: &Observation, state: &WatchState, made: &Decision) {
         let (agent, step) = (&self.agents[place], made.step);
         let description = || format!("seed {}, {:?}: {made:?}", self.seed, agent.mode);
-        let may_end = agent.is_hung() && agent.has_work;
+        // A program with neither a profile nor a heartbeat is a person's.
+        let is_judged = seen.shows.is_some() || matches!(seen.heartbeat, HeartbeatSeen::At { .. });
+        let may_end = agent.is_hung() && agent.has_work && is_judged;
         match step {
             Step::Interrupt => assert!(may_end, "{}", description()),
             Step::Restart => assert!(may_end || agent.mode == Mode::AgentDead, "{}", description()),

@@ -36,6 +36,7 @@ impl Simulation {
         let record = RunRecord {
             run_id: RunId::new(self.next, bits),
             session_id: "s".to_owned(),
+            purpose: ostler_model::Purpose::Program,
             backend_id: Backend::Pipe,
             unit: unit.map(str::to_owned),
             pid: None,

@@ -2,7 +2,7 @@
 
 use super::{LEASE_MS, Simulation, instance};
 use crate::kernel::{BOOT, Tree};
-use ostler_core::{Claim, ExitStatus, Gone, Hearing, Observation, Ownership, may_steal};
+use ostler_core::{Claim, ExitStatus, Gone, Observation, Ownership, Streams, may_steal};
 use ostler_model::{RunId, RunRecord};
 
 impl Simulation {
@@ -50,7 +50,7 @@ impl Simulation {
                 .filter(|_| self.is_kept(record.run_id, index))
                 .and_then(|tree| tree.status)
                 .unwrap_or(ExitStatus::Unknown),
-            hearing: if self.is_kept(record.run_id, index) { Hearing::Kept } else { Hearing::Lost },
+            streams: if self.is_kept(record.run_id, index) { Streams::Kept } else { Streams::Lost },
         }
     }
 }

@@ -49,7 +49,7 @@ fn fails(outcome: Result<(), String>, why: &str) {
 }
 
 #[test]
-fn healthy_is_200_and_the_word() {
+fn healthy_is_status_200_with_the_expected_text() {
     for body in [BODY, r#" { "uptime": [1,{"a":2}], "status" : "healthy" } "#] {
         let length = body.len();
         whole(&format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}")).expect("well");
@@ -64,7 +64,7 @@ fn healthy_is_200_and_the_word() {
 }
 
 #[test]
-fn over_ipv6_too() {
+fn health_checks_work_over_ipv6() {
     let answer = format!("HTTP/1.1 200 OK\r\n\r\n{BODY}");
     asked(vec![answer.into_bytes()], false, "[::1]:0").expect("well");
 }
@@ -132,7 +132,7 @@ fn a_length_that_lies_is_a_failure() {
 }
 
 #[test]
-fn what_has_no_end_is_given_up() {
+fn a_check_without_an_end_is_given_up() {
     let flood = |head: &str, piece: &str| {
         let mut pieces = vec![head.as_bytes().to_vec()];
         pieces.extend(std::iter::repeat_n(piece.repeat(1_000).into_bytes(), 1_000));

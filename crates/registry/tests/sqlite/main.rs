@@ -1,0 +1,6 @@
+//! What is true of the SQLite registry only.
+
+mod fallback;
+mod file;
+mod migrations;
+mod shrink;
