@@ -12,6 +12,7 @@ mod input;
 mod mail_files;
 mod metrics;
 mod output_beats;
+mod patterns;
 mod server;
 mod usage;
 mod view;

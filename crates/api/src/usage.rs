@@ -1,13 +1,16 @@
 //! The resource usage of units. It is measured only on request, and outside of the server's thread.
 
 use crate::background::beside;
+use crate::find::stopping;
 use crate::history::History;
+use crate::patterns::expanded;
 use crate::server::Shared;
 use ostler_engine::RunHandles;
 use ostler_model::{
     Depth, ProcessUsage, RunId, Step, TroubleKind, UnitLook, UnitView, Usage, WatchState,
 };
 use ostler_ops::units::Look;
+use ostler_ops::wire::WireError;
 use ostler_os::{Detail, TreeSubject, TreeUsage, look_at_trees};
 use std::collections::HashMap;
 
@@ -26,10 +29,11 @@ pub(crate) struct UsageSample {
     pub(crate) history: History,
 }
 
-/// Returns `None` if the supervisor has stopped.
-pub(crate) async fn look(call: Look, shared: &Shared) -> Option<Vec<UnitLook>> {
-    let mut views = shared.engine.unit_views().await?;
+/// Fails if the supervisor is stopping, or if a pattern matches nothing.
+pub(crate) async fn look(mut call: Look, shared: &Shared) -> Result<Vec<UnitLook>, WireError> {
+    let mut views = shared.engine.unit_views().await.ok_or_else(stopping)?;
     if !call.names.is_empty() {
+        call.names = expanded(call.names, &views)?;
         views.retain(|view| call.names.contains(&view.name));
     }
     note_hung(&mut views, shared);
@@ -62,7 +66,7 @@ pub(crate) async fn look(call: Look, shared: &Shared) -> Option<Vec<UnitLook>> {
         };
         UnitLook { view, usage, history }
     };
-    Some(views.into_iter().map(with_usage).collect())
+    Ok(views.into_iter().map(with_usage).collect())
 }
 
 /// Marks agents that the patrol found hung: it woke them, and they did not react. A new process after a restart is not

@@ -31,8 +31,8 @@ pub use run::{
     ScreenArguments, WaitArguments, WatchArguments, WhyArguments, WriteArguments,
 };
 pub use unit::{
-    CheckArguments, CrashesArguments, DownArguments, ImportArguments, ListArguments,
-    ReloadArguments, ReloadUnitsArguments, UnitsArguments, UpArguments,
+    CheckArguments, CrashesArguments, DownArguments, ExitOn, ImportArguments, ListArguments,
+    ReloadArguments, ReloadUnitsArguments, RestartArguments, UnitsArguments, UpArguments,
 };
 pub use values::parse_duration;
 
@@ -125,10 +125,10 @@ pub enum Verb {
     Stop(LazyArgs<UnitsArguments>),
     /// Restart units; without a name, restart the daemon and every unit not stopped by name
     #[command(
-        after_help = "Examples:\n  ostler restart bot                 one unit\n  ostler restart                     the daemon and \
-its units\n\nTo restart only the supervisor and keep every run: `ostler reload --self`."
+        after_help = "Examples:\n  ostler restart bot                 one unit\n  ostler restart 'worker-*'          the units that match\n  ostler restart --all               every unit, not the daemon\n  \
+ostler restart                     the daemon and its units\n\nTo restart only the supervisor and keep every run: `ostler reload --self`."
     )]
-    Restart(LazyArgs<UnitsArguments>),
+    Restart(LazyArgs<RestartArguments>),
     /// Show the state of units; without a name, of the daemon
     Status(LazyArgs<StatusArguments>),
     /// Create the HTTP token and print it once; the previous token becomes invalid

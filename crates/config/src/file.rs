@@ -168,6 +168,8 @@ pub struct UnitTable {
     pub liveness_backoff: Option<BackoffTable>,
     /// Units that must be ready before this one starts; they are stopped after it.
     pub depends_on: Option<Vec<Located<String>>>,
+    /// `ostler up` includes the unit only with `--profile` and one of these names, or when it is named or needed.
+    pub profiles: Option<Vec<Text>>,
     /// Maximum duration of one run; 0 disables the limit.
     pub timeout: Option<Duration>,
     /// Maximum time without output; 0 disables the limit.

@@ -1,8 +1,9 @@
 //! Loads a file: from its text to its units.
 
 use crate::either;
-use crate::file::{HookTable, SupervisorTable};
+use crate::file::{HookTable, SupervisorTable, UnitTable};
 use crate::findings::Findings;
+use crate::located::Located;
 use crate::parse::parse;
 use crate::patrol::PATROL;
 use crate::problem::Problem;
@@ -11,6 +12,7 @@ use crate::scalars::AdoptWord;
 use ostler_model::{
     AdoptPolicy, DeadmanSpec, HookSpec, HookTarget, OsText, Part, PatrolSpec, PoolSpec, UnitSpec,
 };
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +44,8 @@ pub struct ReadContext {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub units: Vec<UnitSpec>,
+    /// The profiles of each unit that has any.
+    pub profiles: BTreeMap<String, Vec<String>>,
     pub pools: Vec<PoolSpec>,
     /// `None` if the file has no `[patrol]`.
     pub patrol: Option<PatrolSpec>,
@@ -154,12 +158,13 @@ pub fn load(file: &Path, text: &str, around: &ReadContext) -> Result<Config, Vec
     }
     reader.check_order(&parsed, &listed);
     reader.done()?;
+    let profiles = profiles(&parsed.units);
     let hooks = hooks(parsed.hooks);
     for unit in units.iter_mut().filter(|unit| unit.part != Some(Part::Daemon)) {
         unit.hooks = hooks.clone();
     }
     let (supervisor, warnings) = (supervisor(&parsed.supervisor), reader.warnings);
-    Ok(Config { units, pools, patrol, supervisor, warnings })
+    Ok(Config { units, profiles, pools, patrol, supervisor, warnings })
 }
 
 fn supervisor(table: &SupervisorTable) -> SupervisorSettings {
@@ -172,6 +177,14 @@ fn supervisor(table: &SupervisorTable) -> SupervisorSettings {
         }),
         output_bytes: table.output.map(|size| size.0),
     }
+}
+
+fn profiles(units: &BTreeMap<Located<String>, UnitTable>) -> BTreeMap<String, Vec<String>> {
+    let of = |(name, table): (&Located<String>, &UnitTable)| {
+        let own: Vec<String> = table.profiles.iter().flatten().map(|name| name.0.clone()).collect();
+        (!own.is_empty()).then(|| (name.to_string(), own))
+    };
+    units.iter().filter_map(of).collect()
 }
 
 /// The hooks of the file; each of its units stores them.

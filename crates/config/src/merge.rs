@@ -61,6 +61,7 @@ piecewise!(UnitTable {
     network,
     liveness_backoff,
     depends_on,
+    profiles,
     timeout,
     no_output_timeout,
     schedule,

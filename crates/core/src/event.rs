@@ -30,6 +30,11 @@ pub enum Event {
         /// The caller's own reason.
         said: Option<String>,
     },
+    /// Follows a cancel that is to end the run without its grace period.
+    KillAsked {
+        run: RunId,
+        by: Actor,
+    },
     /// The foreground client of the run ended without detaching.
     ClientGone {
         run: RunId,

@@ -89,6 +89,8 @@ pub(crate) type Declared = Result<Vec<Change>, PoolRefused>;
 pub struct Canceller {
     pub by: Actor,
     pub said: Option<String>,
+    /// Without the grace period.
+    pub at_once: bool,
 }
 
 pub(crate) enum Ask {

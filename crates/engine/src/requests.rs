@@ -28,10 +28,12 @@ impl Supervisor {
                     live.asked = Some(reply);
                 }
             }
-            Ask::Cancel { run, by: Canceller { by, said }, reply } => {
+            Ask::Cancel { run, by: Canceller { by, said, at_once }, reply } => {
                 if self.add_waiter(run, reply) {
                     let why = "requested";
+                    let kill = at_once.then(|| Event::KillAsked { run, by: by.clone() });
                     self.core.events.push_back(Event::CancelAsked { run, by, why, said });
+                    self.core.events.extend(kill);
                 }
             }
             Ask::Leave { run, by, reply } => {

@@ -12,6 +12,7 @@ mod hooks;
 mod id;
 mod mail;
 mod metrics;
+mod name_pattern;
 mod patrol;
 mod pool;
 mod purpose;
@@ -41,6 +42,7 @@ pub use hooks::{Condition, DeadmanSpec, HookSpec, HookTarget};
 pub use id::{BadId, InstanceId, RunId, letter_id};
 pub use mail::{Mail, MailDraft, MailKind, Nudge, NudgeDraft, Priority, Receipt, Waiting};
 pub use metrics::{Counter, Sample};
+pub use name_pattern::NamePattern;
 pub use patrol::{
     Acted, AgentSeen, CpuMark, DecidedBy, Decision, Declared, DeclaredState, Edge, Freshness,
     HeartbeatSeen, Observation, Order, PatrolMemory, PatrolNote, PatrolOrders, PatrolPolicy,

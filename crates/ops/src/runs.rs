@@ -88,6 +88,9 @@ pub struct Cancel {
     /// The caller's own reason, which the record keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Without the grace period: KILL follows TERM at once.
+    #[serde(default)]
+    pub now: bool,
 }
 
 impl Cancel {
@@ -95,7 +98,7 @@ impl Cancel {
     pub const REASON_MOST: usize = 1_000;
 
     pub fn of(run: impl ToString) -> Self {
-        Self { run: run.to_string(), reason: None }
+        Self { run: run.to_string(), reason: None, now: false }
     }
 }
 

@@ -15,6 +15,9 @@ pub struct Declare {
     pub pools: Vec<PoolSpec>,
     /// Units of this file that are missing here are removed.
     pub file: Option<String>,
+    /// Units of this file that stay as they are, although they are missing in `units`.
+    #[serde(default)]
+    pub keep: Vec<String>,
     /// Units to remove, whatever file declared them.
     #[serde(default)]
     pub gone: Vec<String>,
@@ -30,6 +33,7 @@ impl Declare {
             units: Vec::new(),
             pools: Vec::new(),
             file: None,
+            keep: Vec::new(),
             gone: Vec::new(),
             start: true,
             dry_run: false,

@@ -130,7 +130,8 @@ impl Handle for Cancel {
         let reason = reason.map(str::to_owned);
         let record = find(shared, &self.run)?;
         let below = shared.engine.descendants(record.run_id).await;
-        let cancelled = shared.engine.cancel(record.run_id, Canceller { by, said: reason }).await;
+        let canceller = Canceller { by, said: reason, at_once: self.now };
+        let cancelled = shared.engine.cancel(record.run_id, canceller).await;
         for run in below {
             shared.engine.wait(run).await;
         }

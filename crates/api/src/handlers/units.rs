@@ -2,6 +2,7 @@
 
 use super::dispatch::Handle;
 use crate::find::{error, stopping};
+use crate::patterns::{expanded, has_pattern};
 use crate::server::Shared;
 use crate::usage;
 use ostler_engine::{Declaration, PoolRefused, UnitAsk, WaitCondition};
@@ -12,9 +13,11 @@ use ostler_ops::wire::{ErrorCode, WireError};
 
 impl Handle for Declare {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Vec<Change>, WireError> {
-        let Declare { units, pools, file, gone, start, dry_run } = self;
-        may_end(&known(&gone, shared).await?)?;
-        let declaration = Declaration { units, pools, file, gone, start, dry_run };
+        let Declare { units, pools, file, keep, gone, start, dry_run } = self;
+        let gone = known(gone, shared).await?;
+        may_end(&gone)?;
+        let gone = names_of(&gone);
+        let declaration = Declaration { units, pools, file, keep, gone, start, dry_run };
         let declared = shared.engine.declare(declaration, by).await.ok_or_else(stopping)?;
         declared.map_err(pool_refused)
     }
@@ -22,31 +25,32 @@ impl Handle for Declare {
 
 impl Handle for Start {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
-        known(&self.names, shared).await?;
-        shared.engine.ask_units(self.names, UnitAsk::Start, by).await.ok_or_else(stopping)?;
+        let names = names_of(&known(self.names, shared).await?);
+        shared.engine.ask_units(names, UnitAsk::Start, by).await.ok_or_else(stopping)?;
         Ok(Done {})
     }
 }
 
 impl Handle for Stop {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
-        may_end(&known(&self.names, shared).await?)?;
-        shared.engine.ask_units(self.names, UnitAsk::Stop, by).await.ok_or_else(stopping)?;
+        let units = known(self.names, shared).await?;
+        may_end(&units)?;
+        shared.engine.ask_units(names_of(&units), UnitAsk::Stop, by).await.ok_or_else(stopping)?;
         Ok(Done {})
     }
 }
 
 impl Handle for Restart {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
-        known(&self.names, shared).await?;
-        shared.engine.ask_units(self.names, UnitAsk::Restart, by).await.ok_or_else(stopping)?;
+        let names = names_of(&known(self.names, shared).await?);
+        shared.engine.ask_units(names, UnitAsk::Restart, by).await.ok_or_else(stopping)?;
         Ok(Done {})
     }
 }
 
 impl Handle for Wake {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
-        known(std::slice::from_ref(&self.name), shared).await?;
+        known(vec![self.name.clone()], shared).await?;
         shared.engine.wake_unit(self.name, by, self.why);
         Ok(Done {})
     }
@@ -58,7 +62,12 @@ impl Handle for Await {
             AwaitUntil::Settled => WaitCondition::Settled,
             AwaitUntil::Stopped => WaitCondition::Stopped,
         };
-        shared.engine.await_units(self.names, until).await.ok_or_else(stopping)
+        let names = if has_pattern(&self.names) {
+            expanded(self.names, &shared.engine.unit_views().await.ok_or_else(stopping)?)?
+        } else {
+            self.names
+        };
+        shared.engine.await_units(names, until).await.ok_or_else(stopping)
     }
 }
 
@@ -70,16 +79,15 @@ impl Handle for List {
 
 impl Handle for Look {
     async fn handle(self, _: Actor, shared: &Shared) -> Result<Vec<UnitLook>, WireError> {
-        usage::look(self, shared).await.ok_or_else(stopping)
+        usage::look(self, shared).await
     }
 }
 
 impl Handle for Show {
     async fn handle(self, _: Actor, shared: &Shared) -> Result<UnitLook, WireError> {
-        let names = vec![self.unit];
-        known(&names, shared).await?;
+        let names = names_of(&known(vec![self.unit], shared).await?);
         let look = Look { names, depth: self.depth, brief: false };
-        let mut looks = usage::look(look, shared).await.ok_or_else(stopping)?;
+        let mut looks = usage::look(look, shared).await?;
         looks.pop().ok_or_else(|| error(ErrorCode::NotFound, "the unit was removed just now"))
     }
 }
@@ -88,13 +96,14 @@ pub(super) fn pool_refused(refused: PoolRefused) -> WireError {
     error(ErrorCode::InvalidRequest, refused.to_string())
 }
 
-/// The units with these names. If one is missing, the whole request fails.
-async fn known(names: &[String], shared: &Shared) -> Result<Vec<UnitView>, WireError> {
+/// The units with these names or patterns. If one is missing, the whole request fails.
+async fn known(names: Vec<String>, shared: &Shared) -> Result<Vec<UnitView>, WireError> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
     let mut known = shared.engine.unit_views().await.ok_or_else(stopping)?;
-    for name in names {
+    let names = expanded(names, &known)?;
+    for name in &names {
         if !known.iter().any(|view| view.name == *name) {
             let names: Vec<&str> = known.iter().map(|view| view.name.as_str()).collect();
             let description =
@@ -104,6 +113,10 @@ async fn known(names: &[String], shared: &Shared) -> Result<Vec<UnitView>, WireE
     }
     known.retain(|view| names.contains(&view.name));
     Ok(known)
+}
+
+fn names_of(units: &[UnitView]) -> Vec<String> {
+    units.iter().map(|view| view.name.clone()).collect()
 }
 
 /// A part of the daemon serves units of all files, so it ends only with the daemon.

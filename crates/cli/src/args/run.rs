@@ -210,6 +210,9 @@ pub struct CancelArguments {
     /// The reason, stored in the record, the journal and the result
     #[arg(long, value_name = "TEXT", value_parser = parse_reason, allow_hyphen_values = true)]
     pub reason: Option<String>,
+    /// Give no grace period: SIGKILL follows SIGTERM at once
+    #[arg(long)]
+    pub now: bool,
     /// Do not wait until the runs have ended
     #[arg(long)]
     pub no_wait: bool,
@@ -260,8 +263,8 @@ pub struct ScreenArguments {
 
 #[derive(Debug, Args)]
 pub struct LogsArguments {
-    /// Units, or run ids (a unique prefix or suffix is enough)
-    #[arg(required = true, value_name = "NAME")]
+    /// Units, patterns such as 'worker-*', or run ids (a unique prefix or suffix is enough); default: all units
+    #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// Print new output until the run ends; of a unit, across restarts, until it is stopped
     #[arg(short, long)]

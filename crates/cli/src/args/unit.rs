@@ -14,6 +14,12 @@ pub struct ReloadArguments {
 
 #[derive(Debug, Args)]
 pub struct ReloadUnitsArguments {
+    /// Only these units and the units they depend on; patterns such as 'worker-*' work
+    #[arg(conflicts_with = "own")]
+    pub names: Vec<String>,
+    /// Include the units of this profile; may be repeated, '*' is every profile
+    #[arg(long, value_name = "PROFILE", env = "OSTLER_PROFILES", value_delimiter = ',')]
+    pub profile: Vec<String>,
     /// The file; by default ostler.toml in this or the nearest parent directory
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
@@ -32,7 +38,28 @@ pub struct ReloadUnitsArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ostler up                          all units of ostler.toml, in the background\n  \
+ostler up web                      web and the units it depends on\n  \
+ostler up --follow                 in the foreground: their output, Ctrl-C stops what this command started\n  \
+ostler up --profile dev            also the units with profiles = [\"dev\"]"
+)]
 pub struct UpArguments {
+    /// Only these units and the units they depend on; patterns such as 'worker-*' work
+    pub names: Vec<String>,
+    /// Include the units of this profile; may be repeated, '*' is every profile
+    #[arg(long, value_name = "PROFILE", env = "OSTLER_PROFILES", value_delimiter = ',')]
+    pub profile: Vec<String>,
+    /// Stay in the foreground and print the output of the units; Ctrl-C stops what this command started, a second
+    /// Ctrl-C kills it
+    #[arg(short = 'F', long, conflicts_with_all = ["no_wait", "json"])]
+    pub follow: bool,
+    /// With --follow: when to stop all units and exit with the exit code of the unit that ended
+    #[arg(long, value_name = "WHEN", requires = "follow", default_value = "never")]
+    pub exit_on: ExitOn,
+    /// Return when the units are ready; this is the default
+    #[arg(short, long, conflicts_with = "follow")]
+    pub detach: bool,
     /// The file, or an app's manifest; by default ostler.toml in this or the nearest parent directory
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
@@ -47,9 +74,20 @@ pub struct UpArguments {
     pub json: bool,
 }
 
+/// When `ostler up --follow` stops everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExitOn {
+    /// A unit failed and is not restarted
+    Failure,
+    /// A unit ended, with or without a failure, and is not restarted
+    Any,
+    /// Only Ctrl-C, or when all units have ended
+    Never,
+}
+
 #[derive(Debug, Args)]
 pub struct DownArguments {
-    /// Only these units, whichever file declares them
+    /// Only these units, whichever file declares them; patterns such as 'worker-*' work
     #[arg(conflicts_with = "file")]
     pub names: Vec<String>,
     /// The file; by default ostler.toml in this or the nearest parent directory
@@ -65,6 +103,8 @@ pub struct DownArguments {
 
 #[derive(Debug, Args)]
 pub struct ListArguments {
+    /// Only these units; patterns such as 'worker-*' work
+    pub names: Vec<String>,
     /// Also list healthy parts of the daemon, such as its tmux server
     #[arg(short, long)]
     pub all: bool,
@@ -105,10 +145,25 @@ pub struct ImportArguments {
 
 #[derive(Debug, Args)]
 pub struct UnitsArguments {
-    /// Units
+    /// Units; patterns such as 'worker-*' work
     pub names: Vec<String>,
     /// Return immediately
     #[arg(long, requires = "names")]
+    pub no_wait: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RestartArguments {
+    /// Units; patterns such as 'worker-*' work
+    pub names: Vec<String>,
+    /// Every unit; the daemon itself keeps running
+    #[arg(short, long, conflicts_with = "names")]
+    pub all: bool,
+    /// Return immediately
+    #[arg(long)]
     pub no_wait: bool,
     /// Print one JSON document
     #[arg(long)]

@@ -63,7 +63,7 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
 }
 
 fn asked(run: &str, arguments: &CancelArguments) -> Cancel {
-    Cancel { run: run.to_owned(), reason: arguments.reason.clone() }
+    Cancel { run: run.to_owned(), reason: arguments.reason.clone(), now: arguments.now }
 }
 
 /// Requests are handled in order, so a response to the ping means that the supervisor received the cancel.

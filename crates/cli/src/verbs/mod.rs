@@ -37,7 +37,7 @@ mod write;
 
 pub use init::init;
 
-use crate::args::{Arguments, LazyArgs, StartArguments, Verb};
+use crate::args::{Arguments, LazyArgs, RestartArguments, StartArguments, Verb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::supervisor::Purpose;
@@ -119,16 +119,13 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Stop(stop) => {
             unit::asked(&context, stop.0.names, UnitAsk::Stop, stop.0.no_wait, stop.0.json)
         }
-        Verb::Restart(restart) if restart.names.is_empty() => {
+        Verb::Restart(restart) if restart.names.is_empty() && !restart.all => {
             restart::restart(&context, restart.json)
         }
-        Verb::Restart(restart) => unit::asked(
-            &context,
-            restart.0.names,
-            UnitAsk::Restart,
-            restart.0.no_wait,
-            restart.0.json,
-        ),
+        Verb::Restart(LazyArgs(RestartArguments { names, all, no_wait, json })) => {
+            let names = if all { vec!["*".to_owned()] } else { names };
+            unit::asked(&context, names, UnitAsk::Restart, no_wait, json)
+        }
         Verb::Status(status) if status.names.is_empty() => status::status(&context, status.json),
         Verb::Status(status) => unit::show(&context, &status.names, status.json),
         #[cfg(feature = "http")]

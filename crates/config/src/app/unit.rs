@@ -56,7 +56,14 @@ pub(crate) fn load_alone(
     let unit = reader.built(&name, &UnitTable::default(), &Kind::App(Box::new(manifest)));
     reader.done()?;
     let supervisor = SupervisorSettings::default();
-    Ok(Config { units: vec![unit], pools: Vec::new(), patrol: None, supervisor, warnings })
+    Ok(Config {
+        units: vec![unit],
+        profiles: Default::default(),
+        pools: Vec::new(),
+        patrol: None,
+        supervisor,
+        warnings,
+    })
 }
 
 impl Reader<'_> {

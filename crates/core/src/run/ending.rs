@@ -32,6 +32,25 @@ impl Run {
         Phase::Ending(Ending { reason, root, tree, output, stage: Stage::Grace { kill_due } })
     }
 
+    /// The caller does not want to wait for the grace: the deadline of KILL is now.
+    pub(super) fn kill_now(
+        &mut self,
+        ending: Ending,
+        by: Actor,
+        now: Now,
+        out: &mut Step,
+    ) -> Phase {
+        self.limits.grace_ms = 0;
+        match ending.stage {
+            Stage::Grace { .. } => {
+                let why = "requested without the grace period";
+                out.write(self.note(by, What::CancelAsked, why, json!({}), now));
+                Phase::Ending(Ending { stage: Stage::Grace { kill_due: now.mono_ms }, ..ending })
+            }
+            Stage::Killed { .. } => Phase::Ending(ending),
+        }
+    }
+
     /// The root exited and the settling time is over: end the remaining processes.
     pub(super) fn end_leftovers(
         &mut self,

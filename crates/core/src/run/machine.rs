@@ -33,6 +33,9 @@
 //! A process outside holds the output open. The tree is empty, so no process of the run can still write: after 250 ms
 //! without output the output is closed.
 //!
+//! A kill. It follows a cancel and waives the grace: KILL is sent at the next turn, or as soon as there is something to
+//! signal.
+//!
 //! A cancel during the spawn. It is remembered and carried out as soon as there is an identity to signal, never before.
 
 use super::finish;
@@ -155,6 +158,10 @@ pub(crate) enum RunEvent {
         /// The caller's own reason.
         said: Option<String>,
     },
+    /// No grace period from now on.
+    KillAsked {
+        by: Actor,
+    },
     Due {
         last_output_mono_ms: Option<u64>,
         tree: Option<Survey>,
@@ -181,6 +188,7 @@ impl RunEvent {
             | RunEvent::Spawned(_)
             | RunEvent::SpawnFailed { .. }
             | RunEvent::Cancel { .. }
+            | RunEvent::KillAsked { .. }
             | RunEvent::OutputEnded
             | RunEvent::Killed { .. } => None,
         }
@@ -325,6 +333,7 @@ impl Run {
                 phase @ (Phase::WaitingForScope | Phase::WaitingForSlot),
                 RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
+                | RunEvent::KillAsked { .. }
                 | RunEvent::Due { .. }
                 | RunEvent::RootExited { .. }
                 | RunEvent::OutputEnded
@@ -371,6 +380,10 @@ impl Run {
                 Phase::Starting { cancel: Some(reason) }
             }
             (phase @ Phase::Starting { cancel: Some(_) }, RunEvent::Cancel { .. }) => phase,
+            (phase @ Phase::Starting { .. }, RunEvent::KillAsked { .. }) => {
+                self.limits.grace_ms = 0;
+                phase
+            }
             (
                 phase @ Phase::Starting { .. },
                 RunEvent::Unblocked
@@ -411,6 +424,7 @@ impl Run {
                 RunEvent::Unblocked
                 | RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
+                | RunEvent::KillAsked { .. }
                 | RunEvent::Surveyed(_)
                 | RunEvent::Killed { .. },
             ) => phase,
@@ -430,6 +444,10 @@ impl Run {
                 // is old; setting the time back makes the settling end at once, after a new survey.
                 let since = now.mono_ms.saturating_sub(self.limits.grace_ms.max(DRAIN_IDLE_MS));
                 Phase::Settling(Settling { since, due: now.mono_ms, ..settling })
+            }
+            (phase @ Phase::Settling(_), RunEvent::KillAsked { .. }) => {
+                self.limits.grace_ms = 0;
+                phase
             }
             (
                 phase @ Phase::Settling(_),
@@ -452,6 +470,9 @@ impl Run {
             }
             (Phase::Ending(ending), RunEvent::OutputEnded) => {
                 Phase::Ending(Ending { output: Output::Ended, ..ending })
+            }
+            (Phase::Ending(ending), RunEvent::KillAsked { by }) => {
+                self.kill_now(ending, by, now, out)
             }
             (Phase::Ending(mut ending), RunEvent::Due { tree, .. }) => {
                 ending.tree = tree.unwrap_or(ending.tree);
@@ -504,6 +525,7 @@ impl Run {
                 | RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
                 | RunEvent::Cancel { .. }
+                | RunEvent::KillAsked { .. }
                 | RunEvent::RootExited { .. }
                 | RunEvent::Surveyed(_),
             ) => phase,
@@ -515,6 +537,7 @@ impl Run {
                 | RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
                 | RunEvent::Cancel { .. }
+                | RunEvent::KillAsked { .. }
                 | RunEvent::Due { .. }
                 | RunEvent::RootExited { .. }
                 | RunEvent::OutputEnded

@@ -51,6 +51,7 @@ impl World {
                 let reason = Termination::ManualCancel;
                 self.notify(run, RunEvent::Cancel { reason, by, why, said }, now, out);
             }
+            Event::KillAsked { run, by } => self.notify(run, RunEvent::KillAsked { by }, now, out),
             Event::ClientGone { run } => {
                 let (reason, by) = (Termination::ManualCancel, Actor::Kernel);
                 let why = "the foreground client ended";

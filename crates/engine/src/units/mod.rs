@@ -50,6 +50,8 @@ pub struct Declaration {
     pub pools: Vec<PoolSpec>,
     /// Units of this file that are not in `units` are withdrawn.
     pub file: Option<String>,
+    /// Units of this file that stay as they are, although they are not in `units`.
+    pub keep: Vec<String>,
     /// Withdrawn, whatever file declared them.
     pub gone: Vec<String>,
     pub start: bool,
@@ -63,8 +65,8 @@ impl Supervisor {
         by: Actor,
     ) -> Result<Vec<Change>, PoolRefused> {
         self.may_declare(&declaration)?;
-        let Declaration { units, pools, file, mut gone, start, dry_run } = declaration;
-        let down = file.as_deref().filter(|_| units.is_empty());
+        let Declaration { units, pools, file, keep, mut gone, start, dry_run } = declaration;
+        let down = file.as_deref().filter(|_| units.is_empty() && keep.is_empty());
         let left_before = self.left_to_end(&gone, down);
         let mut leaving = unlisted(self.core.world.unit_records().map(|record| &record.spec));
         leaving.retain(|name| {
@@ -80,7 +82,7 @@ impl Supervisor {
             .filter(|view| view.part != Some(Part::Daemon))
             .filter(|view| gone.contains(&view.name) || (file.is_some() && view.file == file))
             .map(|view| view.name)
-            .filter(|name| !units.iter().any(|unit| unit.name == *name))
+            .filter(|name| !units.iter().any(|unit| unit.name == *name) && !keep.contains(name))
             .collect();
         let declared: Vec<Declared> = units.into_iter().map(digested).collect();
         // The daemon's own units belong to no file's plan.

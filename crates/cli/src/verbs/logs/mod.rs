@@ -10,10 +10,11 @@ use crate::verbs::unit;
 use ostler_client::{Client, ClientError};
 use ostler_ops::runs::{Show, ViewFrom};
 use ostler_ops::wire::ErrorCode;
-use printer::{PrintOutcome, Printer};
+pub use printer::{PrintOptions, PrintOutcome, Printer};
 use serde::Serialize;
+pub use source::RawLine;
 pub use source::Stream;
-use source::{LineAssembler, RawLine, Source, Target};
+use source::{LineAssembler, Source, Target};
 use std::sync::mpsc;
 
 /// A line of output.
@@ -33,14 +34,18 @@ pub fn logs(context: &Context, arguments: &LogsArguments) -> Result<Exit, Failur
     };
     let mut client = context.connect()?;
     let units = unit::names(&mut client)?;
+    let names = match arguments.names.is_empty() {
+        true => unit::expanded(&mut client, &["*".to_owned()])?,
+        false => unit::expanded(&mut client, &arguments.names)?,
+    };
     let mut sources = Vec::new();
-    for name in &arguments.names {
+    for name in &names {
         let target = resolve(&mut client, name, &units)?;
         let runs = source::runs(&mut client, &target, from, arguments.previous)?;
         sources.push(Source::new(context, target, runs, from));
     }
     let labels = sources.iter().map(|source| source.target().label().to_owned()).collect();
-    let mut printer = Printer::new(arguments, labels);
+    let mut printer = Printer::new(arguments.into(), labels);
     if sources.len() == 1 {
         let Some(source) = sources.pop() else { return Ok(Exit::DONE) };
         one(source, arguments.follow, &mut printer)?;
@@ -66,11 +71,7 @@ fn resolve(client: &mut Client, name: &str, units: &[String]) -> Result<Target, 
 }
 
 /// Prints one source, as raw bytes unless an option needs lines.
-fn one(
-    mut source: Source,
-    follow: bool,
-    printer: &mut Printer<'_>,
-) -> Result<PrintOutcome, Failure> {
+fn one(mut source: Source, follow: bool, printer: &mut Printer) -> Result<PrintOutcome, Failure> {
     if follow {
         source.follow()?;
     }
@@ -86,7 +87,7 @@ fn one(
 fn several(
     sources: Vec<Source>,
     follow: bool,
-    printer: &mut Printer<'_>,
+    printer: &mut Printer,
 ) -> Result<PrintOutcome, Failure> {
     let mut liners: Vec<LineAssembler> = sources.into_iter().map(LineAssembler::new).collect();
     let mut heads: Vec<Option<RawLine>> = Vec::new();
@@ -135,6 +136,33 @@ fn several(
     }
     Ok(PrintOutcome::GoOn)
 }
+
+/// Passes on the output that a unit writes from this time on, across restarts, until the unit ends for good or the
+/// receiver is gone.
+pub fn follow_since(
+    context: &Context,
+    unit: &str,
+    since_ms: u64,
+    mut pass_on: impl FnMut(RawLine) -> Result<(), ReceiverGone>,
+) -> Result<(), Failure> {
+    let target = Target::Unit(unit.to_owned());
+    let from = ViewFrom::Since(since_ms);
+    let runs = source::runs(&mut context.connect_again()?, &target, from, false)?;
+    let mut liner = LineAssembler::new(Source::new(context, target, runs, from).that_may_fail());
+    liner.follow()?;
+    while let Some(line) = liner.next_line()? {
+        if pass_on(line).is_err() {
+            return Ok(());
+        }
+    }
+    for line in liner.rest() {
+        let _ = pass_on(line);
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiverGone;
 
 type NextLine = Result<(usize, RawLine), Failure>;
 

@@ -15,8 +15,28 @@ pub enum PrintOutcome {
     ReaderGone,
 }
 
-pub struct Printer<'a> {
-    arguments: &'a LogsArguments,
+/// How lines are printed. The default is raw bytes of what is stored.
+#[derive(Clone, Debug, Default)]
+pub struct PrintOptions {
+    pub follow: bool,
+    pub json: bool,
+    pub timestamps: bool,
+    pub grep: Option<regex::bytes::Regex>,
+}
+
+impl From<&LogsArguments> for PrintOptions {
+    fn from(arguments: &LogsArguments) -> Self {
+        Self {
+            follow: arguments.follow,
+            json: arguments.json,
+            timestamps: arguments.timestamps,
+            grep: arguments.grep.clone(),
+        }
+    }
+}
+
+pub struct Printer {
+    options: PrintOptions,
     labels: Vec<String>,
     prefixes: Vec<String>,
     out: BufWriter<io::Stdout>,
@@ -25,8 +45,8 @@ pub struct Printer<'a> {
     by_line: bool,
 }
 
-impl<'a> Printer<'a> {
-    pub fn new(arguments: &'a LogsArguments, labels: Vec<String>) -> Self {
+impl Printer {
+    pub fn new(options: PrintOptions, labels: Vec<String>) -> Self {
         let colours = Colours::of_output();
         let width = labels.iter().map(|label| label.width()).max().unwrap_or(0);
         let prefix = |(index, label): (usize, &String)| {
@@ -38,13 +58,13 @@ impl<'a> Printer<'a> {
             _ => labels.iter().enumerate().map(prefix).collect(),
         };
         Self {
-            arguments,
+            by_line: options.json || options.timestamps || options.grep.is_some(),
+            options,
             labels,
             prefixes,
             out: BufWriter::with_capacity(256 << 10, io::stdout()),
             cutter: Cutter::default(),
             document: Vec::new(),
-            by_line: arguments.json || arguments.timestamps || arguments.grep.is_some(),
         }
     }
 
@@ -61,7 +81,7 @@ impl<'a> Printer<'a> {
             written = self.out.write_all(&piece.bytes);
         }
         let flushed =
-            written.and_then(|()| if self.arguments.follow { self.out.flush() } else { Ok(()) });
+            written.and_then(|()| if self.options.follow { self.out.flush() } else { Ok(()) });
         shown(flushed)
     }
 
@@ -70,10 +90,10 @@ impl<'a> Printer<'a> {
     }
 
     fn write_line(&mut self, index: usize, line: &RawLine) -> io::Result<()> {
-        if self.arguments.grep.as_ref().is_some_and(|regex| !regex.is_match(&line.text)) {
+        if self.options.grep.as_ref().is_some_and(|regex| !regex.is_match(&line.text)) {
             return Ok(());
         }
-        if self.arguments.json {
+        if self.options.json {
             let value = json!({
                 "unit": self.labels[index],
                 "runId": line.run,
@@ -81,14 +101,14 @@ impl<'a> Printer<'a> {
                 "stream": line.stream,
                 "text": String::from_utf8_lossy(&line.text),
             });
-            if self.arguments.follow {
+            if self.options.follow {
                 return writeln!(self.out, "{value}");
             }
             self.document.push(value);
             return Ok(());
         }
         self.out.write_all(self.prefixes[index].as_bytes())?;
-        if self.arguments.timestamps {
+        if self.options.timestamps {
             write!(self.out, "{} ", render::time(line.at_ms))?;
         }
         self.out.write_all(&line.text)?;
@@ -103,7 +123,7 @@ impl<'a> Printer<'a> {
         for line in self.cutter.rest() {
             shown(self.write_line(0, &line))?;
         }
-        if self.arguments.json && !self.arguments.follow {
+        if self.options.json && !self.options.follow {
             let document = std::mem::take(&mut self.document);
             shown(writeln!(self.out, "{}", serde_json::Value::Array(document)))?;
         }

@@ -94,6 +94,8 @@ pub struct Source {
     runs: VecDeque<RunId>,
     from: ViewFrom,
     is_following: bool,
+    /// A unit that is in error has ended. Otherwise it may be started again, and that is awaited.
+    ends_at_error: bool,
     view: Option<ReconnectingView>,
     at_ms: u64,
     /// The run shown last, and the offset reached.
@@ -108,10 +110,16 @@ impl Source {
             runs,
             from,
             is_following: false,
+            ends_at_error: false,
             view: None,
             at_ms: 0,
             shown: None,
         }
+    }
+
+    /// The output ends when the unit has failed for good.
+    pub fn that_may_fail(self) -> Self {
+        Self { ends_at_error: true, ..self }
     }
 
     pub fn target(&self) -> &Target {
@@ -229,6 +237,7 @@ impl Source {
                 let Some(look) = looks.first() else { return Ok(None) };
                 match look.view.state {
                     UnitState::Stopped | UnitState::Done => return Ok(None),
+                    UnitState::Error if self.ends_at_error => return Ok(None),
                     UnitState::Error if !is_reported => {
                         is_reported = true;
                         errln!("ostler: {unit} is not restarted: {}", look.view.why);

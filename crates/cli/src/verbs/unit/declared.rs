@@ -37,6 +37,7 @@ pub fn changes<'a>(
             units: config.units,
             pools: config.pools,
             file: Some(file.clone()),
+            keep: Vec::new(),
             gone: Vec::new(),
             start: false,
             dry_run: true,

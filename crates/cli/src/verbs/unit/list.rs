@@ -1,18 +1,24 @@
-use super::look::document;
+use super::look::{document, names, no_such};
 use crate::args::ListArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::{errln, outln};
 use crate::render::{self, Colours};
-use ostler_model::Depth;
+use ostler_model::{Depth, NamePattern};
 use ostler_ops::units::Look;
 
 /// Lists every unit with its state and the reason.
 pub fn list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failure> {
     let depth = if arguments.usage { Depth::Whole } else { Depth::Quick };
-    let call = Look { names: Vec::new(), depth, brief: !arguments.json };
+    let call = Look { names: arguments.names.clone(), depth, brief: !arguments.json };
     let mut looks = context.ask(&call)?;
-    looks.retain(|look| arguments.all || look.view.is_listed());
+    let missing = arguments.names.iter().find(|name| {
+        NamePattern::of(name).is_none() && !looks.iter().any(|look| look.view.name == **name)
+    });
+    if let Some(name) = missing {
+        return Err(no_such("unit", name, &names(&mut context.connect()?)?));
+    }
+    looks.retain(|look| arguments.all || look.view.is_listed() || !arguments.names.is_empty());
     if arguments.json {
         let views = looks.iter().map(document).collect::<Result<Vec<_>, _>>()?;
         outln!("{}", serde_json::Value::Array(views));

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use ostler_client::{Client, ClientError};
-use ostler_model::{Depth, UnitLook};
+use ostler_model::{Depth, NamePattern, UnitLook};
 use ostler_ops::units::Look;
 use ostler_ops::wire::{ErrorCode, WireError};
 use serde_json::Value;
@@ -29,6 +29,20 @@ pub fn document(look: &UnitLook) -> Result<Value, serde_json::Error> {
         document["history"] = serde_json::to_value(&look.history)?;
     }
     Ok(document)
+}
+
+/// The names, with each pattern replaced by the units that match it.
+pub fn expanded(client: &mut Client, names: &[String]) -> Result<Vec<String>, Failure> {
+    let mut meant = Vec::new();
+    for name in names {
+        if NamePattern::of(name).is_none() {
+            meant.push(name.clone());
+            continue;
+        }
+        let call = Look { names: vec![name.clone()], depth: Depth::None, brief: true };
+        meant.extend(client.call(&call)?.into_iter().map(|look| look.view.name));
+    }
+    Ok(meant)
 }
 
 pub fn names(client: &mut Client) -> Result<Vec<String>, Failure> {

@@ -7,6 +7,8 @@ mod crashes;
 mod declared;
 mod details;
 pub mod file;
+mod follow;
+mod follow_inputs;
 mod import;
 mod list;
 mod look;
@@ -22,7 +24,7 @@ pub use import::import;
 pub use list::list;
 #[cfg(feature = "top")]
 pub use look::table;
-pub use look::{look, names, no_such};
+pub use look::{expanded, look, names, no_such};
 #[cfg(feature = "top")]
 pub use show::description;
 pub use show::show;

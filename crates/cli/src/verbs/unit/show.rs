@@ -20,7 +20,8 @@ const EVIDENCE_SHOWN: usize = 100;
 /// Prints units in the style of systemctl. It starts no supervisor, because it must change nothing.
 pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Failure> {
     let mut client = context.connect_running()?;
-    let looks = look(&mut client, names.to_vec(), Depth::Tree)?;
+    let names = &look::expanded(&mut client, names)?;
+    let looks = look(&mut client, names.clone(), Depth::Tree)?;
     let find = |name: &String| looks.iter().find(|look| look.view.name == *name);
     let mut found: Vec<&UnitLook> = Vec::new();
     let mut exit = Exit::DONE;

@@ -1,7 +1,8 @@
 use super::file;
+use super::follow::{Foreground, catch_signals, follow};
 use super::look::look;
 use super::wait::await_units;
-use crate::args::{DownArguments, ReloadUnitsArguments, UpArguments};
+use crate::args::{DownArguments, ExitOn, ReloadUnitsArguments, UpArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::{errln, outln};
@@ -10,7 +11,7 @@ use crate::saved_settings;
 use crate::verbs::stop::describe_survivor;
 use crate::verbs::upgrade;
 use ostler_client::{Client, ClientError};
-use ostler_config::{Config, SupervisorSettings};
+use ostler_config::{Config, Selection, SupervisorSettings};
 use ostler_model::{Change, ChangeKind, Depth, Extinct, Order, PatrolSpec, TmuxOwner, UnitSpec};
 use ostler_ops::patrol::Load;
 use ostler_ops::runs::Wait;
@@ -25,7 +26,12 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
     report_file(&path, arguments.json);
     let config = with_deacons_place(&path, file::read(&path)?)?;
-    start_servers(&config.units)?;
+    let Selection { units, others } =
+        config.select(&arguments.names, &arguments.profile).map_err(Failure::usage)?;
+    // Before any thread is started, so that every thread leaves the signals to this one.
+    let signals = arguments.follow.then(catch_signals).transpose()?;
+    start_servers(&units)?;
+    let since_ms = ostler_os::wall_ms();
     let mut client = connect_as_configured(context, &config.supervisor)?;
     let stopped = match &config.patrol {
         Some(patrol) => town_stop(&mut client, &patrol.root)?,
@@ -34,9 +40,10 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     let plan = declare(
         &mut client,
         Declare {
-            units: config.units,
+            units,
             pools: config.pools,
             file: Some(path.display().to_string()),
+            keep: others,
             gone: Vec::new(),
             start: stopped.is_none(),
             dry_run: false,
@@ -45,8 +52,29 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     if let (Some(order), Some(patrol)) = (stopped, &config.patrol) {
         return stay_stopped(&mut client, &order, patrol, &plan, arguments.json);
     }
+    if let Some(signals) = signals {
+        print_plan(&plan, false)?;
+        return follow(context, foreground(&plan, arguments.exit_on, since_ms), signals);
+    }
     let all = plan.iter().map(|change| change.unit.clone()).collect();
     finish(context, &mut client, &plan, all, arguments.no_wait, arguments.json)
+}
+
+/// Everything of the plan is shown; what this command started, it stops.
+fn foreground(plan: &[Change], exit_on: ExitOn, since_ms: u64) -> Foreground {
+    let units = |is_meant: fn(ChangeKind) -> bool| {
+        let meant = plan.iter().filter(|change| is_meant(change.kind));
+        meant.map(|change| change.unit.clone()).collect()
+    };
+    Foreground {
+        shown: units(|kind| kind != ChangeKind::Remove),
+        started: units(|kind| match kind {
+            ChangeKind::Add | ChangeKind::Start | ChangeKind::Restart => true,
+            ChangeKind::Keep | ChangeKind::Update | ChangeKind::Remove => false,
+        }),
+        exit_on,
+        since_ms,
+    }
 }
 
 /// Gas Town's deacon runs in its own directory, which exists at the latest after its first heartbeat. It is created
@@ -123,6 +151,8 @@ pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exi
     let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
     report_file(&path, arguments.json);
     let config = file::read(&path)?;
+    let Selection { units, others } =
+        config.select(&arguments.names, &arguments.profile).map_err(Failure::usage)?;
     let mut client = if arguments.dry_run {
         context.connect()?
     } else {
@@ -131,9 +161,10 @@ pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exi
     let plan = declare(
         &mut client,
         Declare {
-            units: config.units,
+            units,
             pools: config.pools,
             file: Some(path.display().to_string()),
+            keep: others,
             gone: Vec::new(),
             start: false,
             dry_run: arguments.dry_run,
@@ -166,6 +197,7 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
         units: Vec::new(),
         pools: Vec::new(),
         file: file.clone(),
+        keep: Vec::new(),
         gone: arguments.names.clone(),
         start: false,
         dry_run,

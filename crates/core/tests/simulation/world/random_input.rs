@@ -22,7 +22,8 @@ impl Simulation {
         let event = match random.below(100) {
             0..15 => Some(self.new_run(index, random, None)),
             15..25 => Some(units::something(random)),
-            25..38 => random.pick(&runs).map(|run| Event::CancelAsked {
+            25..27 => random.pick(&runs).map(|run| Event::KillAsked { run, by: Actor::Supervisor }),
+            27..38 => random.pick(&runs).map(|run| Event::CancelAsked {
                 run,
                 by: Actor::Supervisor,
                 why: "sim",

@@ -55,6 +55,26 @@ fn a_descendant_that_ignores_term(setup: Setup) {
     assert!(home.metric("run_cleanup_kill_total", Some(mode)) >= 1);
 }
 
+/// R32: without a grace period KILL follows TERM at once, also for a run that is being cancelled already.
+#[test]
+fn a_cancel_without_grace_does_not_wait() {
+    let home = Home::new();
+    let script = format!("exec {} 1", helper!("ignore_term"));
+    for waits in [true, false] {
+        let run = home.start_ready(&["--grace", "60s"], &["sh", "-c", &script]);
+        if waits {
+            home.ostler(&["cancel", "--no-wait", &run]).ok();
+            eventually("TERM was sent", || (home.count(&run, "term-sent") == 1).then_some(()));
+        }
+        let began = Instant::now();
+        home.ostler(&["cancel", "--now", &run]).ok();
+        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+        let record = home.record(&run);
+        assert_eq!(record["exitSignal"], 9, "{record}");
+        assert_eq!(home.count(&run, "kill-sent"), 1);
+    }
+}
+
 /// R6: twenty cancels at once, and more afterwards: one reason, one end, one TERM.
 #[test]
 fn a_duplicate_cancel_changes_nothing() {
