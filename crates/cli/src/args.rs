@@ -81,6 +81,7 @@ pub enum Verb {
     /// Print the terminal screen of a unit or run as text
     Screen(LazyArgs<ScreenArguments>),
     /// Print the output of units or runs
+    #[command(visible_alias = "tail")]
     Logs(LazyArgs<LogsArguments>),
     /// Print the journal: each state change, its cause and its reason
     Events(LazyArgs<EventsArguments>),
@@ -111,11 +112,14 @@ pub enum Verb {
     /// Stop and remove the units of ostler.toml, or the named ones
     Down(LazyArgs<DownArguments>),
     /// List units with their state and the reason for it
+    #[command(visible_aliases = ["ps", "list"])]
     Ls(LazyArgs<ListArguments>),
     /// Show units live; single keys start, stop and restart them and show their output
     #[cfg(feature = "top")]
+    #[command(visible_alias = "monit")]
     Top,
     /// Check ostler.toml, an app's manifest or a config.json, and print each mistake with its line
+    #[command(visible_alias = "validate")]
     Check(LazyArgs<CheckArguments>),
     /// Convert a Procfile, a pm2 ecosystem JSON or a supervisord.conf to ostler.toml
     Import(LazyArgs<ImportArguments>),

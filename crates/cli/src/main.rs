@@ -3,6 +3,7 @@
 mod args;
 mod context;
 mod exit;
+mod habits;
 mod print;
 mod render;
 mod saved_settings;
@@ -26,6 +27,10 @@ fn main() -> ExitCode {
     let arguments = match args::Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
+            if let Some(hint) = habits::hint(&error) {
+                errln!("ostler: {hint}");
+                return ExitCode::from(Exit::USAGE.0);
+            }
             // clap reports help and version as errors too; they go to standard output.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { Exit::USAGE.0 } else { 0 });

@@ -1,7 +1,7 @@
 //! Values with two forms. They are read by hand: serde's untagged enums lose the error and its position.
 
-use crate::file::{ScheduleTable, UrlTable};
-use crate::scalars::{Command, Cron};
+use crate::file::{RestartTable, ScheduleTable, UrlTable};
+use crate::scalars::{Command, Cron, WhenWord};
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
@@ -36,6 +36,45 @@ impl<'de> Deserialize<'de> for HookTarget {
 
             fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<HookTarget, A::Error> {
                 UrlTable::deserialize(MapAccessDeserializer::new(table)).map(HookTarget::Url)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// `"always"`, or a table with delays and a limit.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(untagged)]
+pub enum RestartWord {
+    When(WhenWord),
+    Table(RestartTable),
+}
+
+impl RestartWord {
+    pub(crate) fn table(&self) -> RestartTable {
+        match self {
+            Self::When(when) => RestartTable { when: Some(*when), ..RestartTable::default() },
+            Self::Table(table) => table.clone(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RestartWord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RestartWord;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"always\", \"on-failure\" or \"never\", or a table such as { when = \"on-failure\", initial = \"1s\", max = \"30s\" }")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<RestartWord, E> {
+                WhenWord::deserialize(StrDeserializer::new(text)).map(RestartWord::When)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<RestartWord, A::Error> {
+                RestartTable::deserialize(MapAccessDeserializer::new(table)).map(RestartWord::Table)
             }
         }
         deserializer.deserialize_any(Either)

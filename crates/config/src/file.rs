@@ -1,6 +1,6 @@
 //! The tables of `ostler.toml`.
 
-use crate::either::{HookTarget, ScheduleWord};
+use crate::either::{HookTarget, RestartWord, ScheduleWord};
 use crate::located::Located;
 use crate::patrol::PatrolTable;
 use crate::scalars::{
@@ -142,8 +142,8 @@ pub struct UnitTable {
     pub tmux: Option<Located<Text>>,
     /// Name of a complete restart policy; single keys of restart override it.
     pub preset: Option<PresetWord>,
-    /// When the unit is restarted, and after which delay.
-    pub restart: Option<RestartTable>,
+    /// When the unit is restarted ("always", "on-failure" or "never"), or a table with the delays as well.
+    pub restart: Option<RestartWord>,
     /// How the unit is stopped.
     pub stop: Option<StopTable>,
     /// When the unit counts as ready; default: as soon as it runs.

@@ -1,6 +1,6 @@
 //! Restart policies and schedules.
 
-use crate::either::ScheduleWord;
+use crate::either::{RestartWord, ScheduleWord};
 use crate::file::{BackoffTable, RestartTable, UnitTable};
 use crate::scalars::{MissedWord, OverlapWord, PresetWord, WhenWord};
 use ostler_model::{
@@ -20,7 +20,7 @@ pub(crate) fn restart(table: &UnitTable, base: Option<RestartPolicy>) -> Restart
         }),
     };
     let Some(RestartTable { when, initial, factor, max, reset_after, limit }) =
-        table.restart.clone()
+        table.restart.as_ref().map(RestartWord::table)
     else {
         return policy;
     };

@@ -1,8 +1,9 @@
 //! Resolves `[patrol]` to the watched agents and their units.
 
 use super::tables::{LadderTable, PatrolTable, TriageTable, WatchKeys, WatchTable};
+use crate::either::RestartWord;
 use crate::environment::INHERITED;
-use crate::file::{RestartTable, UnitTable};
+use crate::file::UnitTable;
 use crate::located::Located;
 use crate::resolve::{Kind, Reader, of_part, resolve};
 use crate::scalars::{BackendWord, Command, Text, VariableName, WhenWord};
@@ -173,8 +174,7 @@ impl Reader<'_> {
             work: keys.work.as_ref().map(Command::argv),
             process: keys.process.iter().flatten().map(|name| name.0.clone()).collect(),
         };
-        unit.restart =
-            Some(RestartTable { when: Some(WhenWord::Never), ..RestartTable::default() });
+        unit.restart = Some(RestartWord::When(WhenWord::Never));
         unit.preset = None;
         match unit.backend {
             None | Some(BackendWord::Tmux) => unit.backend = Some(BackendWord::Tmux),

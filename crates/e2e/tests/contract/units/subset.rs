@@ -92,3 +92,22 @@ fn a_pattern_means_all_units_that_match() {
     assert_eq!(refused.code, 4, "{}", refused.stderr);
     assert!(refused.stderr.contains("no unit matches \"nothing-*\""), "{}", refused.stderr);
 }
+
+/// X10: a word of another supervisor is an alias, or names the command to use.
+#[test]
+fn habits_of_other_supervisors_lead_to_the_right_command() {
+    let seen = Seen::of(&[("web", SLEEP, "restart = \"always\"")]).up();
+    for alias in ["ps", "list"] {
+        assert_eq!(listed(&seen.call(&[alias, "--json"])), ["web"]);
+    }
+    assert_eq!(seen.call(&["validate"]).code, 0);
+    let refused = seen.call(&["kill", "web"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("`ostler stop UNIT`"), "{}", refused.stderr);
+    let wrong = seen.home.folder().join("wrong.toml");
+    std::fs::write(&wrong, "[units.a]\ncommand = [\"true\"]\nrestart = \"allways\"\n")
+        .expect("written");
+    let refused = seen.call(&["check", "wrong.toml"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("did you mean \"always\"?"), "{}", refused.stderr);
+}
