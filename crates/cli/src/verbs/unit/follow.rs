@@ -20,12 +20,12 @@ use ostler_ops::runs::Show;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long the last lines of units that have ended may take.
-const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN_MS: u64 = 5_000;
 /// A second signal within this time belongs to the first: `timeout` and shells signal a process and its group.
-const SAME_PRESS: Duration = Duration::from_millis(300);
+const SAME_PRESS_MS: u64 = 300;
 /// The exit code after a second Ctrl-C, as of a program that SIGINT ended.
 const INTERRUPTED: Exit = Exit(130);
 
@@ -58,7 +58,7 @@ struct Follow {
     printer: Printer,
     context: Context,
     stage: Stage,
-    interrupted_at: Option<Instant>,
+    interrupted_at_ms: Option<u64>,
     /// The unit that failed first, and its exit code.
     failed: Option<(String, Exit)>,
     /// With `--exit-on`, the exit code of the unit that ended.
@@ -70,7 +70,7 @@ enum Next {
     Continue,
     /// Everything has ended; its last lines are still to be printed.
     Over,
-    /// Nobody reads the output.
+    /// The reader of the output closed it.
     ReaderGone,
 }
 
@@ -91,7 +91,7 @@ pub fn follow(
         printer,
         context: context.clone(),
         stage: Stage::Watching,
-        interrupted_at: None,
+        interrupted_at_ms: None,
         failed: None,
         code: None,
     };
@@ -152,11 +152,11 @@ impl Follow {
     }
 
     fn interrupted(&mut self) {
-        let now = Instant::now();
-        if self.interrupted_at.is_some_and(|last| now - last < SAME_PRESS) {
+        let now_ms = ostler_os::mono_ms();
+        if self.interrupted_at_ms.is_some_and(|last_ms| now_ms - last_ms < SAME_PRESS_MS) {
             return;
         }
-        self.interrupted_at = Some(now);
+        self.interrupted_at_ms = Some(now_ms);
         match self.stage {
             Stage::Watching => self.begin_stop(),
             Stage::Stopping => {
@@ -193,7 +193,7 @@ impl Follow {
         let find = |unit: &String| views.iter().find(|view| view.name == *unit);
         for (index, unit) in self.foreground.shown.iter().enumerate() {
             if find(unit).is_some_and(|view| view.pid.is_some()) {
-                // Somebody started a unit again that had ended.
+                // A unit that had ended was started again.
                 self.inputs.read_output_again(index);
             }
         }
@@ -238,7 +238,7 @@ impl Follow {
 
     /// Prints what the ended units wrote last.
     fn drain(&mut self) -> Result<(), Failure> {
-        let until = Instant::now() + DRAIN;
+        let until_ms = ostler_os::mono_ms() + DRAIN_MS;
         let is_awaited = |unit: &String| match self.stage {
             Stage::Watching => true,
             Stage::Stopping | Stage::Killing => self.foreground.started.contains(unit),
@@ -247,8 +247,8 @@ impl Follow {
         let awaited: Vec<usize> =
             shown.filter(|(_, unit)| is_awaited(unit)).map(|(index, _)| index).collect();
         while awaited.iter().any(|index| self.inputs.is_reading(*index)) {
-            let left = until.saturating_duration_since(Instant::now());
-            match self.inputs.next_within(left) {
+            let left_ms = until_ms.saturating_sub(ostler_os::mono_ms());
+            match self.inputs.next_within(Duration::from_millis(left_ms)) {
                 Ok(Input::Line(index, line)) => {
                     if self.printer.line(index, &line)? == PrintOutcome::ReaderGone {
                         return Ok(());
