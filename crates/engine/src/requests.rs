@@ -297,7 +297,7 @@ impl Supervisor {
             output: Arc::new(OutputState::new(self.identity.home.run_folder(run), screen)),
             input: Arc::new(Input::Closed),
             hands: Arc::default(),
-            ends: Vec::new(),
+            descriptors: Vec::new(),
             leader: 0,
             root_gone: false,
             is_adopted: false,

@@ -4,7 +4,7 @@
 
 use crate::checks::prober::ProbeCommand;
 use crate::guardian_link::inheritance::{
-    APP_SOCKET, APP_SOCKET_FILE, CONTROL_SOCKET, CONTROL_SOCKET_FILE, End,
+    APP_SOCKET, APP_SOCKET_FILE, CONTROL_SOCKET, CONTROL_SOCKET_FILE, DescriptorKind,
 };
 use crate::home::make_private_folder;
 use crate::supervisor::Supervisor;
@@ -270,8 +270,14 @@ impl Supervisor {
                 && let Ok(held) = word.try_clone()
             {
                 let held = OwnedFd::from(held);
-                self.guardian.guardian_link.fd_store.let_go(&End::Word.name(run));
-                self.guardian.guardian_link.fd_store.keep(&End::Word.name(run), &held);
+                self.guardian
+                    .guardian_link
+                    .fd_store
+                    .let_go(&DescriptorKind::NotifySocket.name(run));
+                self.guardian
+                    .guardian_link
+                    .fd_store
+                    .keep(&DescriptorKind::NotifySocket.name(run), &held);
                 self.guardian.guardian_link.words.insert(run, held);
             }
             if self.threads.prober.order(ProbeCommand::Receive { run, word, report }).is_ok() {

@@ -2,7 +2,7 @@
 
 use crate::apps::{AppNotice, AppReport, Refused};
 use crate::checks::prober::ProbeCommand;
-use crate::guardian_link::inheritance::End;
+use crate::guardian_link::inheritance::DescriptorKind;
 use crate::handle::Claim;
 use crate::runs::table::LiveRun;
 use crate::supervisor::Supervisor;
@@ -107,7 +107,10 @@ impl Supervisor {
             && let Ok(held) = word.try_clone()
         {
             let held = OwnedFd::from(held);
-            self.guardian.guardian_link.fd_store.keep(&End::Word.name(run), &held);
+            self.guardian
+                .guardian_link
+                .fd_store
+                .keep(&DescriptorKind::NotifySocket.name(run), &held);
             self.guardian.guardian_link.words.insert(run, held);
         }
         Ok(word)
