@@ -265,9 +265,9 @@ impl Supervisor {
         for (run, path) in gone {
             let Some(report) = self.faces.apps.get(run) else { continue };
             // A failure is retried at the next check.
-            let Ok((word, file)) = crate::apps::dispatch::listen(&path) else { continue };
-            if self.guardian.guardian_link.words.contains_key(&run)
-                && let Ok(held) = word.try_clone()
+            let Ok((socket, file)) = crate::apps::dispatch::listen(&path) else { continue };
+            if self.guardian.guardian_link.notify_sockets.contains_key(&run)
+                && let Ok(held) = socket.try_clone()
             {
                 let held = OwnedFd::from(held);
                 self.guardian
@@ -278,9 +278,9 @@ impl Supervisor {
                     .guardian_link
                     .fd_store
                     .keep(&DescriptorKind::NotifySocket.name(run), &held);
-                self.guardian.guardian_link.words.insert(run, held);
+                self.guardian.guardian_link.notify_sockets.insert(run, held);
             }
-            if self.threads.prober.order(ProbeCommand::Receive { run, word, report }).is_ok() {
+            if self.threads.prober.order(ProbeCommand::Receive { run, socket, report }).is_ok() {
                 self.faces.sockets.add_notify_socket(run, file);
             }
         }

@@ -50,7 +50,7 @@ impl Supervisor {
             say(HOME_VARIABLE, &self.identity.home.path().to_string_lossy());
         }
         if says_itself(spec) {
-            say("NOTIFY_SOCKET", &self.identity.home.word_of(&spec.name).to_string_lossy());
+            say("NOTIFY_SOCKET", &self.identity.home.notify_socket(&spec.name).to_string_lossy());
             if let Some(heartbeat) = &spec.heartbeat {
                 say("WATCHDOG_USEC", &heartbeat.timeout_ms.saturating_mul(1_000).to_string());
             }
@@ -78,10 +78,10 @@ impl Supervisor {
         let id = spec.app.as_ref().map(|app| app.id.clone());
         let report = Arc::new(AppReport::new(run, unit.to_owned(), id, spec.heartbeat));
         if says {
-            let word = self.word_of(unit, run)?;
+            let socket = self.open_notify_socket(unit, run)?;
             self.threads.prober.order(ProbeCommand::Receive {
                 run,
-                word,
+                socket,
                 report: Arc::clone(&report),
             })?;
         }
@@ -92,28 +92,28 @@ impl Supervisor {
     /// The notify socket: as an earlier supervisor left it, or a new one. The guardian holds it until the unit is
     /// ready. After that it would fill up while no supervisor reads, and block a unit that sends a heartbeat every
     /// second.
-    fn word_of(&mut self, unit: &str, run: RunId) -> io::Result<UnixDatagram> {
-        let path = self.identity.home.word_of(unit);
-        if let Some(held) = self.guardian.guardian_link.words.get(&run)
+    fn open_notify_socket(&mut self, unit: &str, run: RunId) -> io::Result<UnixDatagram> {
+        let path = self.identity.home.notify_socket(unit);
+        if let Some(held) = self.guardian.guardian_link.notify_sockets.get(&run)
             && let Ok(file) = ostler_os::SocketFile::at(&path)
         {
-            let word = held.try_clone().map(UnixDatagram::from)?;
+            let socket = held.try_clone().map(UnixDatagram::from)?;
             self.faces.sockets.add_notify_socket(run, file);
-            return Ok(word);
+            return Ok(socket);
         }
-        let (word, file) = listen(&path)?;
+        let (socket, file) = listen(&path)?;
         self.faces.sockets.add_notify_socket(run, file);
         if !self.core.world.is_unit_there(unit)
-            && let Ok(held) = word.try_clone()
+            && let Ok(held) = socket.try_clone()
         {
             let held = OwnedFd::from(held);
             self.guardian
                 .guardian_link
                 .fd_store
                 .keep(&DescriptorKind::NotifySocket.name(run), &held);
-            self.guardian.guardian_link.words.insert(run, held);
+            self.guardian.guardian_link.notify_sockets.insert(run, held);
         }
-        Ok(word)
+        Ok(socket)
     }
 
     /// The caller must be a process of the app's run, or know its launch secret.

@@ -267,10 +267,10 @@ impl Supervisor {
         let mut descriptors = Vec::new();
         let mut input = Input::Closed;
         // Contains what the run reported while no supervisor was listening.
-        if let Some(word) =
+        if let Some(socket) =
             self.guardian.guardian_link.inheritance.take_of_run(run, DescriptorKind::NotifySocket)
         {
-            self.guardian.guardian_link.words.insert(run, word);
+            self.guardian.guardian_link.notify_sockets.insert(run, socket);
         }
         for kind in [
             DescriptorKind::Input,

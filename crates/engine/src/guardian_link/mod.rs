@@ -59,7 +59,7 @@ pub(crate) struct GuardianLink {
     pub(crate) fd_store: FdStore,
     pub(crate) inheritance: Inheritance,
     /// The sockets on which runs report readiness. Reports sent while no supervisor runs are kept for the next.
-    pub(crate) words: HashMap<RunId, OwnedFd>,
+    pub(crate) notify_sockets: HashMap<RunId, OwnedFd>,
     /// Exits that the guardian saw, by pid.
     ends: HashMap<i32, Ending>,
     reports: Option<OwnedFd>,
@@ -86,7 +86,7 @@ impl GuardianLink {
         Self {
             fd_store: fd_store.unwrap_or_default(),
             inheritance,
-            words: HashMap::new(),
+            notify_sockets: HashMap::new(),
             ends,
             reports,
             // The guardian is our parent. Otherwise it is dead, and its pid may belong to another process.
@@ -311,8 +311,8 @@ impl Supervisor {
         for (name, descriptor) in &self.guardian.guardian_link.permanent {
             fd_store.keep(name, &**descriptor);
         }
-        for (run, word) in &self.guardian.guardian_link.words {
-            fd_store.keep(&DescriptorKind::NotifySocket.name(*run), word);
+        for (run, socket) in &self.guardian.guardian_link.notify_sockets {
+            fd_store.keep(&DescriptorKind::NotifySocket.name(*run), socket);
         }
         for (run, live) in self.runs.live.iter().filter(|(_, live)| !live.is_passing) {
             for (kind, descriptor) in &live.descriptors {
@@ -357,8 +357,8 @@ impl Supervisor {
         }
     }
 
-    pub(crate) fn let_go_word(&mut self, run: RunId) {
-        if self.guardian.guardian_link.words.remove(&run).is_some() {
+    pub(crate) fn let_go_notify_socket(&mut self, run: RunId) {
+        if self.guardian.guardian_link.notify_sockets.remove(&run).is_some() {
             self.guardian.guardian_link.fd_store.let_go(&DescriptorKind::NotifySocket.name(run));
         }
     }

@@ -251,7 +251,7 @@ impl Supervisor {
         if !live.is_passing {
             self.let_go_descriptors(run, &live.descriptors);
         }
-        self.let_go_word(run);
+        self.let_go_notify_socket(run);
         if live.process.is_some() && !live.is_passing {
             self.guardian.guardian_link.fd_store.let_go(&DescriptorKind::Process.name(run));
         }

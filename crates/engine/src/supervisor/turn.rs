@@ -55,7 +55,7 @@ impl Supervisor {
                 GUARDIAN => self.guardian_died(),
                 GUARDIAN_CONNECTION => self.accept_new_guardian(),
                 REPORTS => self.take_reports(),
-                token => self.take_run_word(token),
+                token => self.take_run_event(token),
             }
         }
         while let Ok(event) = self.threads.output_events.try_recv() {

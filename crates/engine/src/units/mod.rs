@@ -301,7 +301,7 @@ impl Supervisor {
             }
             Err(_) => {
                 self.faces.apps.forget(run);
-                self.let_go_word(run);
+                self.let_go_notify_socket(run);
                 self.core.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
             }
         }
@@ -392,7 +392,7 @@ impl Supervisor {
             return self.take_unattended(unit, run, idle);
         }
         if let UnitEvent::Ready { run } = event {
-            self.let_go_word(run);
+            self.let_go_notify_socket(run);
         }
         self.core.events.push_back(Event::Unit { name: unit, event });
     }
