@@ -29,14 +29,14 @@ impl Supervisor {
         let mut say =
             |name: &str, value: &str| ways.push(OsText::from(&*format!("{name}={value}")));
         if let Some(app) = &spec.app {
-            let socket = self.faces.apps.socket();
+            let socket = self.endpoints.apps.socket();
             let socket = socket.to_string_lossy();
             for name in ["OPENCLAWOS_SOCKET", "OPENCLAWOS_KERNEL_SOCKET", "OPENCLAW_KERNEL_SOCKET"]
             {
                 say(name, &socket);
             }
             say("OPENCLAWOS_APP_ID", &app.id);
-            say("OPENCLAWOS_LAUNCH_SECRET", &self.faces.apps.proof().launch_secret(run));
+            say("OPENCLAWOS_LAUNCH_SECRET", &self.endpoints.apps.proof().launch_secret(run));
             if let Some(heartbeat) = &spec.heartbeat {
                 say("OSTLER_HEARTBEAT_MS", &heartbeat.interval_ms.to_string());
             }
@@ -65,7 +65,7 @@ impl Supervisor {
         unit: &str,
         run: RunId,
     ) -> io::Result<Option<Arc<AppReport>>> {
-        if let Some(known) = self.faces.apps.get(run) {
+        if let Some(known) = self.endpoints.apps.get(run) {
             return Ok(Some(known));
         }
         let Some(spec) = self.core.world.unit(unit).map(|record| &record.spec) else {
@@ -85,7 +85,7 @@ impl Supervisor {
                 report: Arc::clone(&report),
             })?;
         }
-        self.faces.apps.add(Arc::clone(&report));
+        self.endpoints.apps.add(Arc::clone(&report));
         Ok(Some(report))
     }
 
@@ -98,11 +98,11 @@ impl Supervisor {
             && let Ok(file) = ostler_os::SocketFile::at(&path)
         {
             let socket = held.try_clone().map(UnixDatagram::from)?;
-            self.faces.sockets.add_notify_socket(run, file);
+            self.endpoints.sockets.add_notify_socket(run, file);
             return Ok(socket);
         }
         let (socket, file) = listen(&path)?;
-        self.faces.sockets.add_notify_socket(run, file);
+        self.endpoints.sockets.add_notify_socket(run, file);
         if !self.core.world.is_unit_there(unit)
             && let Ok(held) = socket.try_clone()
         {
@@ -118,9 +118,9 @@ impl Supervisor {
 
     /// The caller must be a process of the app's run, or know its launch secret.
     pub(crate) fn register(&mut self, claim: &Claim) -> Result<Arc<AppReport>, Refused> {
-        let running = self.faces.apps.of_app(&claim.app);
+        let running = self.endpoints.apps.of_app(&claim.app);
         let has_secret = |report: &&Arc<AppReport>| {
-            let proof = self.faces.apps.proof();
+            let proof = self.endpoints.apps.proof();
             claim.secret.as_ref().is_some_and(|secret| proof.is_launch_secret(report.run, secret))
         };
         let own = self.run_of_pid(claim.pid);
@@ -199,7 +199,8 @@ impl Supervisor {
 
     /// Asks a listening app to shut down, over its socket. Returns whether it was asked.
     pub(crate) fn ask_app_to_end(&mut self, run: RunId) -> bool {
-        let Some(report) = self.faces.apps.get(run).filter(|report| report.app.is_some()) else {
+        let Some(report) = self.endpoints.apps.get(run).filter(|report| report.app.is_some())
+        else {
             return false;
         };
         let timeout_ms = self.core.world.record(run).map_or(0, |record| record.grace_ms);
@@ -215,7 +216,7 @@ impl Supervisor {
     /// Sends a changed configuration to a running app.
     pub(crate) fn notify_config(&self, unit: &str, app: &AppSpec) {
         let run = self.core.world.unit_run(unit);
-        if let Some(report) = run.and_then(|run| self.faces.apps.get(run)) {
+        if let Some(report) = run.and_then(|run| self.endpoints.apps.get(run)) {
             let (config, version) = (app.config.clone(), config_version(&app.config));
             report.notify(AppNotice::Config { config, version });
         }

@@ -306,7 +306,7 @@ impl Supervisor {
 
     /// The limit for the output of one run.
     pub(crate) fn log_bytes(&self) -> u64 {
-        self.identity.settings.log_bytes.min(self.faces.handle.output_total().most())
+        self.identity.settings.log_bytes.min(self.endpoints.handle.output_total().most())
     }
 
     fn resumed_output(

@@ -223,8 +223,8 @@ impl Supervisor {
         // A check has no checks of its own, and sends no notifications.
         if !self.is_passing(run) {
             self.threads.prober.forget(run);
-            self.faces.apps.forget(run);
-            self.faces.sockets.forget_notify_socket(run);
+            self.endpoints.apps.forget(run);
+            self.endpoints.sockets.forget_notify_socket(run);
         }
         self.threads.limit_watch.remove(run);
         self.unwatch_screen(run);

@@ -115,7 +115,7 @@ impl Supervisor {
         let mail = Mail { id, from, to, subject, body, kind, sent_at_ms: now_ms, read_at_ms: None };
         match self.store.registry.send_mail(self.identity.instance, &mail)? {
             Sent::Now => {
-                self.faces.handle.mail_news().add(std::iter::once(&mail.to));
+                self.endpoints.handle.mail_news().add(std::iter::once(&mail.to));
                 self.wake_for(&mail.to, &format!("mail from {}", mail.from));
                 if mail.kind == MailKind::Handoff {
                     let evidence = json!({ "unit": mail.to, "mail": mail.id });
@@ -184,7 +184,7 @@ impl Supervisor {
 
     fn describe(&self, changed: Result<Vec<Mail>, RegistryError>) -> Result<Vec<Mail>, NotKept> {
         let changed = changed?;
-        self.faces.handle.mail_news().add(changed.iter().map(|mail| &mail.to));
+        self.endpoints.handle.mail_news().add(changed.iter().map(|mail| &mail.to));
         Ok(changed)
     }
 
@@ -193,7 +193,7 @@ impl Supervisor {
         const MOST: u64 = 1_000;
         let now_ms = ostler_os::wall_ms();
         if let Ok(boxes) = self.store.registry.forget_mail(self.identity.instance, now_ms, MOST) {
-            self.faces.handle.mail_news().add(boxes.iter());
+            self.endpoints.handle.mail_news().add(boxes.iter());
         }
         let _ = self.store.registry.forget_nudges(self.identity.instance, now_ms, MOST);
     }

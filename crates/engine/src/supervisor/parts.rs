@@ -47,7 +47,7 @@ pub(crate) struct Core {
 }
 
 /// The sockets and state through which callers and apps reach the supervisor.
-pub(crate) struct Faces {
+pub(crate) struct Endpoints {
     pub(crate) handle: Handle,
     pub(crate) sockets: Sockets,
     pub(crate) apps: Arc<Apps>,

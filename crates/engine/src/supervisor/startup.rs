@@ -133,7 +133,7 @@ impl Supervisor {
         let mut supervisor = Self {
             identity: Identity { home, settings, instance, lock, _fence: fence },
             core: Core { world, events: VecDeque::new() },
-            faces: Faces { handle, sockets: Sockets::default(), apps },
+            endpoints: Endpoints { handle, sockets: Sockets::default(), apps },
             store: Store {
                 registry,
                 batch: Batch::default(),

@@ -97,7 +97,7 @@ impl Supervisor {
         {
             let _ = std::fs::remove_file(self.identity.home.pid_file());
         }
-        self.faces.sockets.remove_all();
+        self.endpoints.sockets.remove_all();
         let ended = std::mem::take(&mut self.waiting.ended);
         let left = self.all_that_lives_on();
         for reply in self.waiting.stop_replies.drain(..) {

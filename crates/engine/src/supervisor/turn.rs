@@ -30,7 +30,7 @@ impl Supervisor {
                 .min(self.store.retry_at.unwrap_or(u64::MAX))
                 .min(self.waiting.proven_at.unwrap_or(u64::MAX))
                 .min(self.guardian.guardian_link.next_due(now_ms))
-                .min(self.faces.sockets.next_due())
+                .min(self.endpoints.sockets.next_due())
                 .min(self.schedule_due(now_ms));
             self.platform
                 .poller

@@ -167,7 +167,7 @@ impl Supervisor {
             {
                 view.why = why.to_owned();
             }
-            let report = view.run_id.and_then(|run| self.faces.apps.get(run));
+            let report = view.run_id.and_then(|run| self.endpoints.apps.get(run));
             if view.probe_state.is_some() {
                 let report = report.as_deref().filter(|_| view.state == UnitState::Ready);
                 view.last_seen_running_at = last_seen_running(view, report);
@@ -300,7 +300,7 @@ impl Supervisor {
                 }
             }
             Err(_) => {
-                self.faces.apps.forget(run);
+                self.endpoints.apps.forget(run);
                 self.let_go_notify_socket(run);
                 self.core.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
             }
