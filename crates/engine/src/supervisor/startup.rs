@@ -72,7 +72,7 @@ impl Supervisor {
         poller
             .add(&reaper, SIGNALS, Interest::Readable)
             .map_err(EngineError::os("watch for signals"))?;
-        let (ask_sender, asks) = mpsc::channel();
+        let (request_sender, requests) = mpsc::channel();
         let (output_sender, output_events) = mpsc::channel();
         let output_waker = waker.clone();
         let heartbeats_seen = Arc::new(ThreadHeartbeats::default());
@@ -98,7 +98,7 @@ impl Supervisor {
         let proof = proof.map_err(EngineError::os("make a key for apps"))?;
         let apps = Arc::new(Apps::new(proof, home.app_socket()));
         let handle = Handle::new(
-            ask_sender,
+            request_sender,
             waker.clone(),
             seq_receiver,
             liveness_receiver,
@@ -194,7 +194,7 @@ impl Supervisor {
                 limit_watch,
                 probed,
                 output_events,
-                asks,
+                requests,
                 notify_output,
                 output_total,
             },

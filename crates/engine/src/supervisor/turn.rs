@@ -89,8 +89,8 @@ impl Supervisor {
             self.retry_unsaved_writes();
         }
         for _ in 0..REQUESTS_PER_TURN {
-            let Ok(ask) = self.threads.asks.try_recv() else { return };
-            self.take_ask(ask);
+            let Ok(request) = self.threads.requests.try_recv() else { return };
+            self.take_request(request);
         }
         // More requests may wait: exits and deadlines are checked before them.
         self.platform.waker.wake();

@@ -5,7 +5,7 @@
 //! the terminal, and a report that the agent is busy keep it awake.
 
 use crate::checks::prober::ProbeCommand;
-use crate::handle::{Ask, Handle};
+use crate::handle::{Handle, Request};
 use crate::supervisor::Supervisor;
 use ostler_core::Event;
 use ostler_core::unit::{Idle, UnitEvent};
@@ -284,11 +284,11 @@ fn unattended(tmux: &TmuxSpec) -> Option<Vec<String>> {
 impl Handle {
     /// Sets whether the agent of this run is idle. The state counts until the run ends or another state is set.
     pub fn report_idle(&self, run: RunId, idle: AgentIdle) {
-        self.notify(Ask::AgentIdle { run, idle });
+        self.notify(Request::AgentIdle { run, idle });
     }
 
     /// Resumes a suspended unit.
     pub fn wake_unit(&self, name: String, by: Actor, why: String) {
-        self.notify(Ask::WakeUnit { name, by, why });
+        self.notify(Request::WakeUnit { name, by, why });
     }
 }
