@@ -189,7 +189,7 @@ pub(crate) enum Request {
         claim: Claim,
         reply: oneshot::Sender<Result<Arc<AppReport>, Refused>>,
     },
-    Whose {
+    RunOfPid {
         pid: i32,
         reply: oneshot::Sender<Option<RunId>>,
     },
@@ -460,7 +460,7 @@ impl Handle {
 
     /// The run that a process belongs to, according to the kernel.
     pub async fn run_of_pid(&self, pid: i32) -> Option<RunId> {
-        self.ask(|reply| Request::Whose { pid, reply }).await.flatten()
+        self.ask(|reply| Request::RunOfPid { pid, reply }).await.flatten()
     }
 
     /// Adds a journal entry about an app.

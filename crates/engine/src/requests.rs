@@ -124,7 +124,7 @@ impl Supervisor {
             Request::Register { claim, reply } => {
                 let _ = reply.send(self.register(&claim));
             }
-            Request::Whose { pid, reply } => {
+            Request::RunOfPid { pid, reply } => {
                 let _ = reply.send(self.run_of_pid(pid));
             }
             Request::AppReported { unit, event } => self.note_app(unit, event),
