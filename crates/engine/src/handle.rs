@@ -65,8 +65,8 @@ pub enum HandOver {
 
 /// The guardian of this supervisor.
 #[derive(Clone, Debug, Default)]
-pub struct Caretaker {
-    pub guardian: Option<i32>,
+pub struct GuardianStatus {
+    pub pid: Option<i32>,
     /// Why the program of an upgrade was not used.
     pub rollback_reason: Option<String>,
 }
@@ -183,7 +183,7 @@ pub(crate) enum Request {
         reply: oneshot::Sender<HandOver>,
     },
     Guardian {
-        reply: oneshot::Sender<Caretaker>,
+        reply: oneshot::Sender<GuardianStatus>,
     },
     Register {
         claim: Claim,
@@ -442,7 +442,7 @@ impl Handle {
         self.ask(|reply| Request::HandOver { program, reply }).await.unwrap_or(HandOver::Stopping)
     }
 
-    pub async fn keeping(&self) -> Caretaker {
+    pub async fn guardian_status(&self) -> GuardianStatus {
         self.ask(|reply| Request::Guardian { reply }).await.unwrap_or_default()
     }
 

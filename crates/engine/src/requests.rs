@@ -1,7 +1,9 @@
 //! Requests from other threads: turned into events, or answered from the current state.
 
 use crate::backends;
-use crate::handle::{Attached, Cancelled, Canceller, Caretaker, Request, RunHandles, SpawnRefused};
+use crate::handle::{
+    Attached, Cancelled, Canceller, GuardianStatus, Request, RunHandles, SpawnRefused,
+};
 use crate::output::OutputState;
 use crate::runs::input::Input;
 use crate::runs::parents::RunParents;
@@ -149,8 +151,8 @@ impl Supervisor {
             Request::Patrol(request) => self.take_patrol(request),
             Request::Agent(request) => self.take_agent(request),
             Request::Guardian { reply } => {
-                let _ = reply.send(Caretaker {
-                    guardian: self.guardian_pid(),
+                let _ = reply.send(GuardianStatus {
+                    pid: self.guardian_pid(),
                     rollback_reason: self.guardian.guardian_info.rollback_reason.clone(),
                 });
             }
