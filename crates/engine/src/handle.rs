@@ -234,7 +234,7 @@ pub struct Claim {
 pub struct Attached {
     pub output: Arc<OutputState>,
     pub input: Arc<Input>,
-    pub hands: Arc<AttachCount>,
+    pub attach_count: Arc<AttachCount>,
 }
 
 /// The interface to the dispatcher. Cheap to clone.

@@ -67,7 +67,7 @@ impl Supervisor {
                 let attached = self.runs.live.get(&run).map(|live| Attached {
                     output: Arc::clone(&live.output),
                     input: Arc::clone(&live.input),
-                    hands: Arc::clone(&live.hands),
+                    attach_count: Arc::clone(&live.attach_count),
                 });
                 let _ = reply.send(attached);
             }
@@ -298,7 +298,7 @@ impl Supervisor {
             watch: None,
             output: Arc::new(OutputState::new(self.identity.home.run_folder(run), screen)),
             input: Arc::new(Input::Closed),
-            hands: Arc::default(),
+            attach_count: Arc::default(),
             descriptors: Vec::new(),
             leader: 0,
             root_gone: false,

@@ -45,7 +45,7 @@ impl Supervisor {
         if live.output.draw_signal().is_none() {
             return;
         }
-        live.output.answer_queries(&live.input, &live.hands);
+        live.output.answer_queries(&live.input, &live.attach_count);
         let scope = live.scope.as_ref();
         let subject = TreeSubject {
             root: live.leader,

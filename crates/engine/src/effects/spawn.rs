@@ -226,7 +226,7 @@ impl Supervisor {
                 watch: None,
                 output: Arc::clone(&output),
                 input: Arc::new(input),
-                hands: Arc::default(),
+                attach_count: Arc::default(),
                 descriptors: descriptors.clone(),
                 root_gone: is_gone,
                 is_adopted: true,

@@ -100,7 +100,7 @@ impl Supervisor {
                 watch: None,
                 output: Arc::clone(&output),
                 input: Arc::new(Input::Closed),
-                hands: Arc::default(),
+                attach_count: Arc::default(),
                 descriptors: handed,
                 root_gone: false,
                 is_adopted: false,

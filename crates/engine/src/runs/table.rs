@@ -25,7 +25,7 @@ pub(crate) struct LiveRun {
     pub(crate) watch: Option<Watch>,
     pub(crate) output: Arc<OutputState>,
     pub(crate) input: Arc<Input>,
-    pub(crate) hands: Arc<AttachCount>,
+    pub(crate) attach_count: Arc<AttachCount>,
     /// The descriptors that the guardian also holds.
     pub(crate) descriptors: Vec<(DescriptorKind, Arc<OwnedFd>)>,
     /// The pid of its first process, which is also its process group.
