@@ -81,7 +81,7 @@ impl Supervisor {
         }
         self.runs.leaders.insert(fingerprint.pid, id);
         let output = Arc::new(OutputState::new(self.identity.home.run_folder(id), None));
-        self.threads.output_writer.hand(run, id, Arc::clone(&output), self.log_bytes());
+        self.threads.output_writer.move_output(run, id, Arc::clone(&output), self.log_bytes());
         let handed = self.runs.live.get_mut(&run).map(|live| std::mem::take(&mut live.descriptors));
         let handed = handed.unwrap_or_default();
         self.keep_descriptors(id, &handed);
