@@ -7,7 +7,7 @@ use ostler_model::{
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A caller wants a run.
-    SpawnAsked(Box<NewRun>),
+    SpawnRequested(Box<NewRun>),
     /// The previous supervisor ended while this run waited for a slot in its pool. Its spec was kept.
     Requeued(Box<NewRun>),
     /// The intent could not be made durable. Nothing was executed.
@@ -23,7 +23,7 @@ pub enum Event {
         kind: SpawnErrorKind,
         error: String,
     },
-    CancelAsked {
+    CancelRequested {
         run: RunId,
         by: Actor,
         why: &'static str,
@@ -68,7 +68,7 @@ pub enum Event {
         run: RunId,
         child: Box<RunRecord>,
     },
-    ShutdownAsked {
+    ShutdownRequested {
         by: Actor,
     },
     /// The units in the registry. Comes before the runs are reconciled.
@@ -97,7 +97,7 @@ pub enum Event {
         start: bool,
         by: Actor,
     },
-    UnitsAsked {
+    UnitsRequested {
         names: Vec<String>,
         ask: crate::unit::Ask,
         by: Actor,

@@ -33,7 +33,7 @@ impl Supervisor {
             Request::Cancel { run, by: Canceller { by, said }, reply } => {
                 if self.add_waiter(run, reply) {
                     let why = "requested";
-                    self.core.events.push_back(Event::CancelAsked { run, by, why, said });
+                    self.core.events.push_back(Event::CancelRequested { run, by, why, said });
                 }
             }
             Request::Leave { run, by, reply } => {
@@ -271,7 +271,7 @@ impl Supervisor {
         let note = self.pane_note(&record);
         self.add_live(id, spec, note, is_passing);
         self.watch_client(id, watched.as_deref());
-        self.core.events.push_back(Event::SpawnAsked(Box::new(NewRun {
+        self.core.events.push_back(Event::SpawnRequested(Box::new(NewRun {
             by,
             record,
             limits,

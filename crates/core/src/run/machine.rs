@@ -1,7 +1,7 @@
 //! The state machine of one run.
 //!
 //! ```text
-//!            SpawnAsked
+//!            SpawnRequested
 //!                │
 //!                ├──► WaitingForScope (an older run of its scope is still live) ──┐
 //!                ├──► WaitingForSlot (its pool has no free slot) ─────────────────┤

@@ -14,7 +14,7 @@ impl Supervisor {
     pub(crate) fn begin_stop(&mut self, by: Actor) {
         self.life.stopping = true;
         self.report_stopping();
-        self.core.events.push_back(Event::ShutdownAsked { by });
+        self.core.events.push_back(Event::ShutdownRequested { by });
     }
 
     pub(crate) fn restart_for_caller_inside(&mut self, by: Actor) -> Option<RunId> {

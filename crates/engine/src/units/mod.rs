@@ -134,7 +134,7 @@ impl Supervisor {
     }
 
     pub(crate) fn ask_units(&mut self, names: Vec<String>, ask: UnitAsk, by: Actor) {
-        self.core.events.push_back(Event::UnitsAsked { names, ask, by });
+        self.core.events.push_back(Event::UnitsRequested { names, ask, by });
     }
 
     /// The views of all units, with their processes.
