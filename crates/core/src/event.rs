@@ -287,7 +287,7 @@ impl Gone {
 /// What became of a run's input and output when its supervisor died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
-    /// The guardian held them: nothing is lost.
+    /// The guardian held their descriptors, so no byte is lost.
     Kept,
     Lost,
 }

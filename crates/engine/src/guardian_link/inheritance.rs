@@ -79,7 +79,7 @@ impl Inheritance {
             .any(|kind| self.descriptors.contains_key(&kind.name(run)))
     }
 
-    /// The fate of a run whose process was never recorded. Its pipes are stored before its program starts, its process
+    /// Why a run whose process was never recorded is not alive. Its pipes are stored before its program starts, its process
     /// right after.
     pub(crate) fn fate_of(&self, run: RunId) -> Gone {
         if self.process(run).is_some() {

@@ -216,7 +216,7 @@ impl Supervisor {
         for waiter in std::mem::take(&mut self.waiting.unit_waiters) {
             let is_true = match waiter.until {
                 WaitCondition::Settled => self.is_settled(&waiter.names, now_ms),
-                // A unit that another caller wants running again may not stop for a long time.
+                // If another caller requests a start meanwhile, the unit may not stop for a long time: the wait ends.
                 WaitCondition::Stopped => waiter.names.iter().all(|name| {
                     (self.core.world.is_unit_stopped(name)
                         && !with_runs.contains(name)
