@@ -81,7 +81,7 @@ impl Inheritance {
 
     /// Why a run whose process was never recorded is not alive. Its pipes are stored before its program starts, its process
     /// right after.
-    pub(crate) fn fate_of(&self, run: RunId) -> Gone {
+    pub(crate) fn why_gone(&self, run: RunId) -> Gone {
         if self.process(run).is_some() {
             Gone::BeforeItsProcess
         } else if self.has_output(run) || !self.is_of_another {
