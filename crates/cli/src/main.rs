@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ostler_os::hear_of_children();
+    ostler_os::restore_sigchld();
     if let Some(code) = small() {
         return ExitCode::from(code);
     }

@@ -3,7 +3,7 @@
 
 /// A caller may ignore SIGCHLD (`trap '' CHLD`). Then the kernel would reap our children itself, and their exit
 /// status would be lost.
-pub fn hear_of_children() {
+pub fn restore_sigchld() {
     set(libc::SIGCHLD, libc::SIG_DFL);
 }
 
