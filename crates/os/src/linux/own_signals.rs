@@ -9,7 +9,7 @@ pub fn restore_sigchld() {
 
 /// A limit of the caller's shell on the size of files or on processor time (`ulimit -f`, `-t`) would end the daemon by
 /// a signal. Without the signal, the write fails, which is handled like a full disk. Programs get the default again.
-pub fn outlive_limits() {
+pub fn ignore_limit_signals() {
     set(libc::SIGXFSZ, libc::SIG_IGN);
     set(libc::SIGXCPU, libc::SIG_IGN);
 }
