@@ -99,7 +99,7 @@ impl Supervisor {
         }
         self.endpoints.sockets.remove_all();
         let ended = std::mem::take(&mut self.waiting.ended);
-        let left = self.all_that_lives_on();
+        let left = self.all_survivors();
         for reply in self.waiting.stop_replies.drain(..) {
             let _ = reply.send(Stopped { ended: ended.clone(), unsaved, left: left.clone() });
         }
