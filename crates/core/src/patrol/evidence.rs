@@ -19,11 +19,10 @@ pub(super) fn span(ms: u64) -> String {
 /// Unknown facts are left out.
 pub(super) fn evidence(case: &AgentCase) -> Map<String, Value> {
     let (seen, state, sight) = (case.seen, case.state, case.sight());
-    // A map that is built from a list at once takes half the time of one that grows by each fact.
-    let mut facts: Vec<(String, Value)> = Vec::with_capacity(24);
+    let mut map = Map::new();
     let mut put = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
-            facts.push((name.to_owned(), value));
+            map.insert(name.to_owned(), value);
         }
     };
     let session = match &seen.session {
@@ -86,5 +85,5 @@ pub(super) fn evidence(case: &AgentCase) -> Map<String, Value> {
     put("backoffUntilMs", state.backoff_until_ms.map(Value::from));
     put("crashLoopSinceMs", state.crash_loop_since_ms.map(Value::from));
     put("massDeathSinceMs", case.town.mass_death.as_ref().map(|event| json!(event.since_ms)));
-    facts.into_iter().collect()
+    map
 }
