@@ -18,7 +18,7 @@ const AGENTS: usize = 50;
 
 fn begin(world: &mut World, number: u64, unit: Option<&str>) {
     let run = run_id(number);
-    world.step(Event::SpawnAsked(Box::new(asked(number, unit))), now(number));
+    world.step(Event::SpawnRequested(Box::new(asked(number, unit))), now(number));
     world.step(Event::Spawned { run, identity: identity(number) }, now(number));
 }
 

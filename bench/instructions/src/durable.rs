@@ -19,7 +19,7 @@ const LINE: &[u8] =
 fn batches(world: &mut World, number: u64) -> [Batch; 3] {
     let (run, at) = (run_id(number), now(number));
     let status = ExitStatus::Code(0);
-    let intent = world.step(Event::SpawnAsked(Box::new(asked(number, None))), at);
+    let intent = world.step(Event::SpawnRequested(Box::new(asked(number, None))), at);
     let begun = world.step(Event::Spawned { run, identity: identity(number) }, at);
     let mut ended = world.step(Event::RootExited { run, status, tree: nobody() }, at).writes;
     ended.extend(world.step(Event::OutputEnded { run }, at).writes);

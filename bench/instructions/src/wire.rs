@@ -28,7 +28,7 @@ fn views() -> Vec<UnitView> {
     world.step(Event::UnitsDeclared { declared, gone: Vec::new(), start: true, by }, now(0));
     for (number, name) in names.iter().enumerate() {
         let number = number as u64;
-        world.step(Event::SpawnAsked(Box::new(asked(number, Some(name)))), now(number));
+        world.step(Event::SpawnRequested(Box::new(asked(number, Some(name)))), now(number));
         let run = run_id(number);
         world.step(Event::Spawned { run, identity: identity(number) }, now(number));
     }

@@ -40,7 +40,7 @@ const LINE_PARTS: usize = 20;
 
 /// The socket of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Face {
+pub(crate) enum SocketKind {
     Control,
     App,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Process {
 
 /// One connection.
 pub(crate) struct ConnSlot {
-    face: Face,
+    kind: SocketKind,
     pid: i32,
     pub(crate) process: Rc<Process>,
     /// The number of requests that are being answered.
@@ -137,22 +137,22 @@ impl Callers {
         {
             return Err(format!("{all} connections are open, the maximum; try again later"));
         }
-        Ok(self.add(pid, Face::Control))
+        Ok(self.add(pid, SocketKind::Control))
     }
 
     /// Reserves a slot that another limit has already counted.
-    pub(crate) fn add(self: &Rc<Self>, pid: i32, face: Face) -> ConnPermit {
+    pub(crate) fn add(self: &Rc<Self>, pid: i32, kind: SocketKind) -> ConnPermit {
         let mut inner = self.inner.borrow_mut();
         inner.next += 1;
         let number = inner.next;
         let process = Rc::clone(inner.processes.entry(pid).or_insert_with(Process::new));
         process.slots.set(process.slots.get() + 1);
-        if face == Face::Control {
+        if kind == SocketKind::Control {
             process.connections.set(process.connections.get() + 1);
             inner.connections += 1;
         }
         let slot = Rc::new(ConnSlot {
-            face,
+            kind,
             pid,
             process,
             busy: Cell::new(0),
@@ -170,7 +170,7 @@ impl Callers {
     fn make_room(&self, pid: Option<i32>) -> bool {
         let mut inner = self.inner.borrow_mut();
         let is_quiet = |slot: &ConnSlot| {
-            slot.face == Face::Control
+            slot.kind == SocketKind::Control
                 && slot.busy.get() == 0
                 && pid.is_none_or(|pid| slot.pid == pid)
         };
@@ -231,7 +231,7 @@ impl Inner {
         let slot = self.slots.remove(&number)?;
         let process = &slot.process;
         process.slots.set(process.slots.get() - 1);
-        if slot.face == Face::Control {
+        if slot.kind == SocketKind::Control {
             process.connections.set(process.connections.get() - 1);
             self.connections -= 1;
         }
@@ -393,9 +393,9 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         runtime.expect("a runtime").block_on(async {
             let callers = Rc::new(Callers::default());
-            let lazy = callers.add(1, Face::Control);
+            let lazy = callers.add(1, SocketKind::Control);
             let _held = callers.queue(&lazy.slot, QUEUED_MOST).await;
-            let other = callers.add(2, Face::Control);
+            let other = callers.add(2, SocketKind::Control);
             let _queued = callers.queue(&other.slot, QUEUED_MOST).await;
             assert!(lazy.slot.is_leaving.get() && !other.slot.is_leaving.get());
         });

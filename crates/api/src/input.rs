@@ -15,7 +15,7 @@ const END_OF_TRANSMISSION: &[u8] = &[0x04];
 
 /// Writes all bytes, or fails. A run that does not read blocks only this caller.
 pub(crate) async fn give(run: RunId, into: &Attached, bytes: &[u8]) -> Result<(), WireError> {
-    into.hands.touch();
+    into.attach_count.touch();
     match &*into.input {
         Input::Closed => Err(not_open(run)),
         Input::Pipe(pipe) => {

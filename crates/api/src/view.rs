@@ -66,7 +66,7 @@ pub(crate) async fn serve(
         });
     // A viewer that only follows the log cannot control the terminal.
     let is_at_it = call.follow && (call.interactive || matches!(call.from, ViewFrom::Screen));
-    let _at_it = is_at_it.then(|| attached.hands.attach());
+    let _at_it = is_at_it.then(|| attached.attach_count.attach());
     let show = show(&call, run, shared, &mut reader, &attached.output, picture, offset, writing);
     if call.interactive {
         tokio::select! {
@@ -102,7 +102,7 @@ pub(crate) async fn open(run: &str, shared: &Shared) -> Result<(RunRecord, Attac
     let output =
         Arc::new(OutputState::of_ended(shared.home.run_folder(record.run_id), record.output_bytes));
     let input = Arc::new(ostler_engine::Input::Closed);
-    Ok((record, Attached { output, input, hands: Arc::default() }))
+    Ok((record, Attached { output, input, attach_count: Arc::default() }))
 }
 
 fn begin(

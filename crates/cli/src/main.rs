@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ostler_os::hear_of_children();
+    ostler_os::restore_sigchld();
     if let Some(code) = small() {
         return ExitCode::from(code);
     }
@@ -55,7 +55,7 @@ fn small() -> Option<u8> {
     let mut words = std::env::args_os().skip(1);
     match words.next()?.to_str()? {
         "guardian" => words.next().map(|home| {
-            ostler_os::outlive_limits();
+            ostler_os::ignore_limit_signals();
             ostler_guardian::guard(home.as_ref())
         }),
         "reaper" => words.next().map(|_| ostler_os::reap_run()),

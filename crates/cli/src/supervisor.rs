@@ -33,7 +33,7 @@ fn dispatch(purpose: Purpose) -> Result<Exit, Failure> {
             std::process::abort();
         }
     }));
-    let (mut supervisor, server, faces) = open(Inheritance::new(inherited))
+    let (mut supervisor, server, endpoints) = open(Inheritance::new(inherited))
         .inspect_err(|failure| print_why(&failure.description()))?;
     supervisor.report_ready();
     if purpose == Purpose::EndAll {
@@ -41,17 +41,17 @@ fn dispatch(purpose: Purpose) -> Result<Exit, Failure> {
     }
     match supervisor.run().map_err(Failure::failed)? {
         Outcome::Stopped(_lock) => {
-            drop(faces);
+            drop(endpoints);
             server.close();
             Ok(Exit::DONE)
         }
         Outcome::Restarted(_lock) => {
-            drop(faces);
+            drop(endpoints);
             server.close();
             Ok(Exit(ostler_guardian::HAND_OVER as u8))
         }
         Outcome::HandedOver => {
-            drop(faces);
+            drop(endpoints);
             server.leave();
             Ok(Exit(ostler_guardian::HAND_OVER as u8))
         }
@@ -77,12 +77,12 @@ fn refused_because(description: String) -> Failure {
 }
 
 /// The interfaces other than the control socket. They send their requests to its thread, and close before it.
-struct Faces {
+struct Endpoints {
     #[cfg(feature = "http")]
     _http: Option<ostler_http::Http>,
 }
 
-impl Faces {
+impl Endpoints {
     /// If one cannot be opened, the supervisor reports the error and continues without it.
     #[cfg(feature = "http")]
     fn open(settings: Option<ostler_http::HttpSettings>, server: &Server, home: &Home) -> Self {
@@ -99,7 +99,7 @@ impl Faces {
     }
 }
 
-fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure> {
+fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Endpoints), Failure> {
     let home =
         Home::from_environment(|name| std::env::var_os(name)).map_err(|error| refused(&error))?;
     let stored = saved_settings::read(home.path());
@@ -142,8 +142,8 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
         env!("CARGO_PKG_VERSION"),
     )
     .map_err(|error| refused(&error))?;
-    let faces = Faces::open(http, &server, &home);
-    Ok((supervisor, server, faces))
+    let endpoints = Endpoints::open(http, &server, &home);
+    Ok((supervisor, server, endpoints))
 }
 
 /// The guardian or service manager of this process, from the environment it set.

@@ -54,7 +54,7 @@ pub struct PoolTable {
 pub struct AgentsTable {
     /// Path of the list; default .ploinky/agents.json.
     pub file: Option<Text>,
-    /// Folder that holds <repo>/<agent>/manifest.json; default .ploinky/repos.
+    /// Folder that holds REPO/AGENT/manifest.json; default .ploinky/repos.
     pub repos: Option<Text>,
 }
 

@@ -72,7 +72,7 @@ pub enum Effect {
         run: RunId,
         refusal: Refusal,
     },
-    /// Spawn a run for this unit (`SpawnAsked`), or report that it cannot be tried (`NotLaunched`).
+    /// Spawn a run for this unit (`SpawnRequested`), or report that it cannot be tried (`NotLaunched`).
     Launch(String),
     /// Run the hooks for this condition.
     CallHook {

@@ -7,7 +7,7 @@ use ostler_model::{
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A caller wants a run.
-    SpawnAsked(Box<NewRun>),
+    SpawnRequested(Box<NewRun>),
     /// The previous supervisor ended while this run waited for a slot in its pool. Its spec was kept.
     Requeued(Box<NewRun>),
     /// The intent could not be made durable. Nothing was executed.
@@ -23,7 +23,7 @@ pub enum Event {
         kind: SpawnErrorKind,
         error: String,
     },
-    CancelAsked {
+    CancelRequested {
         run: RunId,
         by: Actor,
         why: &'static str,
@@ -31,7 +31,7 @@ pub enum Event {
         said: Option<String>,
     },
     /// Follows a cancel that is to end the run without its grace period.
-    KillAsked {
+    KillRequested {
         run: RunId,
         by: Actor,
     },
@@ -73,7 +73,7 @@ pub enum Event {
         run: RunId,
         child: Box<RunRecord>,
     },
-    ShutdownAsked {
+    ShutdownRequested {
         by: Actor,
     },
     /// The units in the registry. Comes before the runs are reconciled.
@@ -102,7 +102,7 @@ pub enum Event {
         start: bool,
         by: Actor,
     },
-    UnitsAsked {
+    UnitsRequested {
         names: Vec<String>,
         ask: crate::unit::Ask,
         by: Actor,
@@ -292,7 +292,7 @@ impl Gone {
 /// What became of a run's input and output when its supervisor died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
-    /// The guardian held them: nothing is lost.
+    /// The guardian held their descriptors, so no byte is lost.
     Kept,
     Lost,
 }

@@ -92,7 +92,7 @@ fn world() -> World {
         let mut random = [0; 10];
         random[..8].copy_from_slice(&(number as u64).to_be_bytes());
         let run = RunId::new(NOW.wall_ms, random);
-        world.step(Event::SpawnAsked(Box::new(asked(run, &unit))), NOW);
+        world.step(Event::SpawnRequested(Box::new(asked(run, &unit))), NOW);
         let pid = number as i32 + 1;
         let fingerprint =
             Fingerprint { pid, start_time: 1, boot_id: "boot".to_owned(), unique: None };
@@ -124,7 +124,7 @@ fn all_units_are_stopped_in_one_step() {
     on_a_small_stack(|| {
         let mut world = world();
         let names = (0..MANY).map(|number| format!("u{number:05}")).collect();
-        let ask = Event::UnitsAsked { names, ask: Ask::Stop, by: Actor::Supervisor };
+        let ask = Event::UnitsRequested { names, ask: Ask::Stop, by: Actor::Supervisor };
         assert_eq!(signalled(&world.step(ask, NOW).effects), MANY);
     });
 }
@@ -133,7 +133,7 @@ fn all_units_are_stopped_in_one_step() {
 fn all_units_end_with_the_daemon() {
     on_a_small_stack(|| {
         let mut world = world();
-        let ask = Event::ShutdownAsked { by: Actor::Supervisor };
+        let ask = Event::ShutdownRequested { by: Actor::Supervisor };
         assert_eq!(signalled(&world.step(ask, NOW).effects), MANY);
     });
 }

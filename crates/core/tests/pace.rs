@@ -82,7 +82,7 @@ impl Stage {
                         self.starts_ms.push(self.now.mono_ms);
                         let run = run_id(self.starts_ms.len() as u64);
                         let new = Box::new(asked(run, Some(&unit)));
-                        self.world.step(Event::SpawnAsked(new), self.now);
+                        self.world.step(Event::SpawnRequested(new), self.now);
                         let identity = identity(self.starts_ms.len() as i32);
                         events.push(Event::Spawned { run, identity });
                         self.live = Some(run);
@@ -114,7 +114,11 @@ impl Stage {
     }
 
     fn ask(&mut self, ask: Ask) {
-        self.step(Event::UnitsAsked { names: vec![UNIT.to_owned()], ask, by: Actor::Supervisor });
+        self.step(Event::UnitsRequested {
+            names: vec![UNIT.to_owned()],
+            ask,
+            by: Actor::Supervisor,
+        });
     }
 
     fn notify(&mut self, event: UnitEvent) {

@@ -51,7 +51,7 @@ impl Stage {
                         self.born += 1;
                         let run = run_id(self.born);
                         let new = Box::new(asked(run, Some(&unit)));
-                        self.world.step(Event::SpawnAsked(new), self.now);
+                        self.world.step(Event::SpawnRequested(new), self.now);
                         let identity = identity(self.born as i32);
                         events.push(Event::Spawned { run, identity });
                         launched.push(unit);
@@ -132,8 +132,11 @@ fn a_part_that_died_is_awaited_by_those_that_need_it() {
     stage.kill(PART);
     stage.kill("a");
     assert_eq!(stage.pass(5_000), [PART, "a"]);
-    let ask =
-        Event::UnitsAsked { names: vec!["a".to_owned()], ask: Ask::Stop, by: Actor::Supervisor };
+    let ask = Event::UnitsRequested {
+        names: vec!["a".to_owned()],
+        ask: Ask::Stop,
+        by: Actor::Supervisor,
+    };
     assert_eq!(stage.step(ask), ["(a signal)"], "the part continues without its users");
     assert_eq!(stage.view(PART).0, UnitState::Ready);
 }

@@ -59,7 +59,7 @@ impl Stage {
                         new.limits = self.limits;
                         new.record.timeout_ms = self.limits.timeout_ms;
                         new.record.no_output_timeout_ms = self.limits.no_output_timeout_ms;
-                        self.world.step(Event::SpawnAsked(Box::new(new)), self.now);
+                        self.world.step(Event::SpawnRequested(Box::new(new)), self.now);
                         events.push(Event::Spawned { run, identity: identity(self.runs as i32) });
                         self.live = Some(run);
                     }
@@ -191,7 +191,7 @@ fn a_unit_that_is_started_too_often_says_so() {
         stage.end(ExitStatus::Code(75));
         let by = Actor::Supervisor;
         let (names, ask) = (vec![UNIT.to_owned()], ostler_core::unit::Ask::Start);
-        stage.step(Event::UnitsAsked { names, ask, by });
+        stage.step(Event::UnitsRequested { names, ask, by });
     }
     let why = stage.why(UnitState::Backoff);
     assert_eq!(why, "starting in 1.0 s: too many starts within 1 s");

@@ -50,7 +50,7 @@ impl Stage {
                     self.born += 1;
                     let run = run_id(self.born);
                     let new = Box::new(asked(run, Some(&unit)));
-                    self.world.step(Event::SpawnAsked(new), self.now);
+                    self.world.step(Event::SpawnRequested(new), self.now);
                     events.push(match lacks {
                         Some(kind) => Event::SpawnFailed { run, kind, error: "no room".to_owned() },
                         None => Event::Spawned { run, identity: identity(self.born as i32) },
@@ -109,7 +109,7 @@ fn a_unit_whose_intent_was_not_recorded_is_tried_again() {
 
     let run = stage.view().run_id.expect("a run");
     let (names, by) = (vec!["web".to_owned()], Actor::Supervisor);
-    stage.step(Event::UnitsAsked { names, ask: Ask::Stop, by }, None);
+    stage.step(Event::UnitsRequested { names, ask: Ask::Stop, by }, None);
     stage.step(Event::IntentLost { run }, None);
     assert_eq!(stage.view().state, UnitState::Stopped);
 }

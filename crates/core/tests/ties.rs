@@ -25,7 +25,7 @@ fn child(number: u64, parent: u64) -> NewRun {
 
 fn spawn(world: &mut World, new: NewRun) {
     let run = new.record.run_id;
-    world.step(Event::SpawnAsked(Box::new(new)), NOW);
+    world.step(Event::SpawnRequested(Box::new(new)), NOW);
     let identity = identity(world.live() as i32 + 1);
     world.step(Event::Spawned { run, identity }, NOW);
 }
@@ -40,7 +40,7 @@ fn asked_to_end(step: &Step) -> Vec<RunId> {
 }
 
 fn cancel(run: RunId) -> Event {
-    Event::CancelAsked { run, by: Actor::Supervisor, why: "test", said: None }
+    Event::CancelRequested { run, by: Actor::Supervisor, why: "test", said: None }
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn nothing_begins_in_a_run_that_ends_or_has_ended() {
     world.step(cancel(run_id(1)), NOW);
     for new in [child(2, 1), child(3, 9)] {
         let run = new.record.run_id;
-        let effects = world.step(Event::SpawnAsked(Box::new(new)), NOW).effects;
+        let effects = world.step(Event::SpawnRequested(Box::new(new)), NOW).effects;
         assert!(!effects.iter().any(|effect| matches!(effect, Effect::Spawn(_))), "{effects:?}");
         assert!(world.record(run).is_none(), "it is over");
     }

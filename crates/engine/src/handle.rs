@@ -1,6 +1,6 @@
 //! The requests that other threads send to the dispatcher.
 
-use crate::agents::AgentAsk;
+use crate::agents::AgentRequest;
 use crate::agents::sessions::SessionReply;
 use crate::apps::{AppReport, Apps, Refused};
 use crate::guardian_link::ThreadHeartbeats;
@@ -8,8 +8,8 @@ use crate::output::{OutputState, OutputTotal};
 use crate::runs::input::Input;
 use crate::runs::pools::PoolRefused;
 use crate::runs::viewers::AttachCount;
-use crate::store::mail::{MailAsk, MailNews};
-use crate::store::patrol::PatrolAsk;
+use crate::store::mail::{MailNews, MailRequest};
+use crate::store::patrol::PatrolRequest;
 use crate::units::{Declaration, WaitCondition};
 use ostler_core::unit::{Ask as UnitAsk, UnitEvent};
 use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
@@ -65,8 +65,8 @@ pub enum HandOver {
 
 /// The guardian of this supervisor.
 #[derive(Clone, Debug, Default)]
-pub struct Caretaker {
-    pub guardian: Option<i32>,
+pub struct GuardianStatus {
+    pub pid: Option<i32>,
     /// Why the program of an upgrade was not used.
     pub rollback_reason: Option<String>,
 }
@@ -93,7 +93,7 @@ pub struct Canceller {
     pub at_once: bool,
 }
 
-pub(crate) enum Ask {
+pub(crate) enum Request {
     Spawn {
         spec: Box<RunSpec>,
         by: Actor,
@@ -185,13 +185,13 @@ pub(crate) enum Ask {
         reply: oneshot::Sender<HandOver>,
     },
     Guardian {
-        reply: oneshot::Sender<Caretaker>,
+        reply: oneshot::Sender<GuardianStatus>,
     },
     Register {
         claim: Claim,
         reply: oneshot::Sender<Result<Arc<AppReport>, Refused>>,
     },
-    Whose {
+    RunOfPid {
         pid: i32,
         reply: oneshot::Sender<Option<RunId>>,
     },
@@ -202,7 +202,7 @@ pub(crate) enum Ask {
     Specs {
         reply: oneshot::Sender<Vec<(UnitView, Arc<AppSpec>)>>,
     },
-    Mail(MailAsk),
+    Mail(MailRequest),
     /// The id of the conversation of a unit's agent; `None` removes it.
     Session {
         of: String,
@@ -218,8 +218,8 @@ pub(crate) enum Ask {
         by: Actor,
         why: String,
     },
-    Patrol(PatrolAsk),
-    Agent(AgentAsk),
+    Patrol(PatrolRequest),
+    Agent(AgentRequest),
 }
 
 /// A process claims to be this app.
@@ -236,13 +236,13 @@ pub struct Claim {
 pub struct Attached {
     pub output: Arc<OutputState>,
     pub input: Arc<Input>,
-    pub hands: Arc<AttachCount>,
+    pub attach_count: Arc<AttachCount>,
 }
 
 /// The interface to the dispatcher. Cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
-    asks: mpsc::Sender<Ask>,
+    requests: mpsc::Sender<Request>,
     waker: Waker,
     last_seq: watch::Receiver<i64>,
     liveness: watch::Receiver<u64>,
@@ -259,7 +259,7 @@ impl Handle {
         reason = "all that other threads share with the dispatcher"
     )]
     pub(crate) fn new(
-        asks: mpsc::Sender<Ask>,
+        requests: mpsc::Sender<Request>,
         waker: Waker,
         last_seq: watch::Receiver<i64>,
         liveness: watch::Receiver<u64>,
@@ -270,7 +270,7 @@ impl Handle {
     ) -> Self {
         let mail_news = Arc::default();
         Self {
-            asks,
+            requests,
             waker,
             last_seq,
             liveness,
@@ -297,81 +297,84 @@ impl Handle {
         &self.mail_news
     }
 
-    pub(crate) async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
+    pub(crate) async fn ask<T>(
+        &self,
+        make: impl FnOnce(oneshot::Sender<T>) -> Request,
+    ) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.notify(make(reply));
         answer.await.ok()
     }
 
-    pub(crate) fn notify(&self, ask: Ask) {
-        if self.asks.send(ask).is_ok() {
+    pub(crate) fn notify(&self, request: Request) {
+        if self.requests.send(request).is_ok() {
             self.waker.wake();
         }
     }
 
     /// Replies when the run executes and its record says so, or with the record that says why not.
     pub async fn spawn(&self, spec: Box<RunSpec>, by: Actor) -> Result<RunRecord, SpawnRefused> {
-        self.ask(|reply| Ask::Spawn { spec, by, reply })
+        self.ask(|reply| Request::Spawn { spec, by, reply })
             .await
             .unwrap_or(Err(SpawnRefused::ShuttingDown))
     }
 
     /// Replies when the run is over, with its record; `None` if it was never tried.
     pub(crate) async fn check(&self, spec: Box<RunSpec>) -> Option<RunRecord> {
-        self.ask(|reply| Ask::Check { spec, reply }).await
+        self.ask(|reply| Request::Check { spec, reply }).await
     }
 
     /// Replies when the run is over.
     pub async fn cancel(&self, run: RunId, by: Canceller) -> Cancelled {
-        self.ask(|reply| Ask::Cancel { run, by, reply }).await.unwrap_or(Cancelled::NotLive)
+        self.ask(|reply| Request::Cancel { run, by, reply }).await.unwrap_or(Cancelled::NotLive)
     }
 
     /// The calling client shows the run in the foreground and detaches from it. Replies after that is on disk.
     pub async fn leave(&self, run: RunId, by: Actor) -> Option<()> {
-        self.ask(|reply| Ask::Leave { run, by, reply }).await
+        self.ask(|reply| Request::Leave { run, by, reply }).await
     }
 
     /// The live runs that end with this one: its children, and theirs.
     pub async fn descendants(&self, run: RunId) -> Vec<RunId> {
-        self.ask(|reply| Ask::Descendants { run, reply }).await.unwrap_or_default()
+        self.ask(|reply| Request::Descendants { run, reply }).await.unwrap_or_default()
     }
 
     /// Replies when the run is over.
     pub async fn wait(&self, run: RunId) -> Cancelled {
-        self.ask(|reply| Ask::Wait { run, reply }).await.unwrap_or(Cancelled::NotLive)
+        self.ask(|reply| Request::Wait { run, reply }).await.unwrap_or(Cancelled::NotLive)
     }
 
     /// The number of live runs of this supervisor.
     pub async fn live(&self) -> usize {
-        self.ask(|reply| Ask::Live { reply }).await.unwrap_or(0)
+        self.ask(|reply| Request::Live { reply }).await.unwrap_or(0)
     }
 
     /// The live runs of this supervisor; `None` if it has stopped.
     pub async fn records(&self) -> Option<Vec<RunRecord>> {
-        self.ask(|reply| Ask::Records { reply }).await
+        self.ask(|reply| Request::Records { reply }).await
     }
 
     pub async fn record(&self, run: RunId) -> Option<RunRecord> {
-        self.ask(|reply| Ask::Record { run, reply }).await.flatten()
+        self.ask(|reply| Request::Record { run, reply }).await.flatten()
     }
 
     pub async fn attach(&self, run: RunId) -> Option<Attached> {
-        self.ask(|reply| Ask::Attach { run, reply }).await.flatten()
+        self.ask(|reply| Request::Attach { run, reply }).await.flatten()
     }
 
     pub fn resize(&self, run: RunId, size: TerminalSize) {
-        self.notify(Ask::Resize { run, size });
+        self.notify(Request::Resize { run, size });
     }
 
     /// Ends every run, then the supervisor. Replies when all runs have ended; `None` if the supervisor had already stopped.
     pub async fn shutdown(&self, by: Actor) -> Option<Stopped> {
-        self.ask(|reply| Ask::Shutdown { by, reply }).await
+        self.ask(|reply| Request::Shutdown { by, reply }).await
     }
 
     /// If the caller is a process of a run, returns that run; every run ends, that one too, and a new supervisor
     /// starts. For any other caller, nothing happens.
     pub async fn restart_for(&self, by: Actor) -> Option<RunId> {
-        self.ask(|reply| Ask::Restart { by, reply }).await.flatten()
+        self.ask(|reply| Request::Restart { by, reply }).await.flatten()
     }
 
     /// The changes, planned or made; `None` if the supervisor has stopped.
@@ -380,27 +383,27 @@ impl Handle {
         declaration: Declaration,
         by: Actor,
     ) -> Option<Result<Vec<Change>, PoolRefused>> {
-        self.ask(|reply| Ask::Declare { declaration, by, reply }).await
+        self.ask(|reply| Request::Declare { declaration, by, reply }).await
     }
 
     /// Every pool, with its running and waiting members.
     pub async fn pools(&self) -> Vec<PoolView> {
-        self.ask(|reply| Ask::Pools { reply }).await.unwrap_or_default()
+        self.ask(|reply| Request::Pools { reply }).await.unwrap_or_default()
     }
 
     /// Replies when the run no longer waits for a place in its pool.
     pub async fn await_start(&self, run: RunId) {
-        let _ = self.ask(|reply| Ask::AwaitStart { run, reply }).await;
+        let _ = self.ask(|reply| Request::AwaitStart { run, reply }).await;
     }
 
     /// A command started the daemon: units that were stopped with it start.
     pub fn wake(&self) {
-        self.notify(Ask::Wake);
+        self.notify(Request::Wake);
     }
 
     /// Replies when the request is on disk, so that the next supervisor knows it too; `None` if this one ends before.
     pub async fn ask_units(&self, names: Vec<String>, ask: UnitAsk, by: Actor) -> Option<()> {
-        self.ask(|reply| Ask::Units { names, ask, by, reply }).await
+        self.ask(|reply| Request::Units { names, ask, by, reply }).await
     }
 
     /// Replies when the condition holds for all of them; `None` if the supervisor has stopped.
@@ -409,22 +412,22 @@ impl Handle {
         names: Vec<String>,
         until: WaitCondition,
     ) -> Option<Vec<UnitView>> {
-        self.ask(|reply| Ask::Await { names, until, reply }).await
+        self.ask(|reply| Request::Await { names, until, reply }).await
     }
 
     /// `None` if the supervisor has stopped.
     pub async fn unit_views(&self) -> Option<Vec<UnitView>> {
-        self.ask(|reply| Ask::UnitViews { reply }).await
+        self.ask(|reply| Request::UnitViews { reply }).await
     }
 
     /// The live runs, with what holds their processes.
     pub async fn boundaries(&self) -> HashMap<RunId, RunHandles> {
-        self.ask(|reply| Ask::Boundaries { reply }).await.unwrap_or_default()
+        self.ask(|reply| Request::Boundaries { reply }).await.unwrap_or_default()
     }
 
     /// The run's standard input was closed: release all other copies of it.
     pub fn input_closed(&self, run: RunId) {
-        self.notify(Ask::InputClosed { run });
+        self.notify(Request::InputClosed { run });
     }
 
     /// Changes when a heartbeat is due; each thread then confirms it.
@@ -438,11 +441,11 @@ impl Handle {
 
     /// Hands over to a new supervisor of the same or another program. The runs continue.
     pub async fn hand_over(&self, program: Option<PathBuf>) -> HandOver {
-        self.ask(|reply| Ask::HandOver { program, reply }).await.unwrap_or(HandOver::Stopping)
+        self.ask(|reply| Request::HandOver { program, reply }).await.unwrap_or(HandOver::Stopping)
     }
 
-    pub async fn keeping(&self) -> Caretaker {
-        self.ask(|reply| Ask::Guardian { reply }).await.unwrap_or_default()
+    pub async fn guardian_status(&self) -> GuardianStatus {
+        self.ask(|reply| Request::Guardian { reply }).await.unwrap_or_default()
     }
 
     /// The apps that report to the supervisor.
@@ -452,12 +455,14 @@ impl Handle {
 
     /// Identifies the app of a caller.
     pub async fn register(&self, claim: Claim) -> Result<Arc<AppReport>, Refused> {
-        self.ask(|reply| Ask::Register { claim, reply }).await.unwrap_or(Err(Refused::NotRunning))
+        self.ask(|reply| Request::Register { claim, reply })
+            .await
+            .unwrap_or(Err(Refused::NotRunning))
     }
 
     /// The run that a process belongs to, according to the kernel.
     pub async fn run_of_pid(&self, pid: i32) -> Option<RunId> {
-        self.ask(|reply| Ask::Whose { pid, reply }).await.flatten()
+        self.ask(|reply| Request::RunOfPid { pid, reply }).await.flatten()
     }
 
     /// Adds a journal entry about an app.
@@ -469,12 +474,12 @@ impl Handle {
         evidence: serde_json::Value,
     ) {
         let event = UnitEvent::Noted { run: report.run, what, why, evidence };
-        self.notify(Ask::AppReported { unit: report.unit.clone(), event });
+        self.notify(Request::AppReported { unit: report.unit.clone(), event });
     }
 
     /// All declared apps.
     pub async fn app_views(&self) -> Vec<(UnitView, Arc<AppSpec>)> {
-        self.ask(|reply| Ask::Specs { reply }).await.unwrap_or_default()
+        self.ask(|reply| Request::Specs { reply }).await.unwrap_or_default()
     }
 
     /// Changes with every commit to the journal; the value is the last entry's number.

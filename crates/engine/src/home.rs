@@ -181,7 +181,7 @@ impl Home {
     }
 
     /// The unit's notify socket.
-    pub(crate) fn word_of(&self, unit: &str) -> PathBuf {
+    pub(crate) fn notify_socket(&self, unit: &str) -> PathBuf {
         let name = format!("{}.sock", unit.replace('/', "_"));
         let usual = self.path.join("notify").join(&name);
         if usual.as_os_str().len() <= ADDRESS_MOST {

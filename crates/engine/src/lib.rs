@@ -28,8 +28,8 @@ pub use error::EngineError;
 pub use guardian_link::GuardianInfo;
 pub use guardian_link::inheritance::Inheritance;
 pub use handle::{
-    Attached, Cancelled, Canceller, Caretaker, Claim, HandOver, Handle, RunHandles, SpawnRefused,
-    Stopped,
+    Attached, Cancelled, Canceller, Claim, GuardianStatus, HandOver, Handle, RunHandles,
+    SpawnRefused, Stopped,
 };
 pub use home::{Home, HomeError};
 pub use ostler_core::unit::Ask as UnitAsk;

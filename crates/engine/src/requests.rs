@@ -1,7 +1,9 @@
 //! Requests from other threads: turned into events, or answered from the current state.
 
 use crate::backends;
-use crate::handle::{Ask, Attached, Cancelled, Canceller, Caretaker, RunHandles, SpawnRefused};
+use crate::handle::{
+    Attached, Cancelled, Canceller, GuardianStatus, Request, RunHandles, SpawnRefused,
+};
 use crate::output::OutputState;
 use crate::runs::input::Input;
 use crate::runs::parents::RunParents;
@@ -17,61 +19,61 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 impl Supervisor {
-    pub(crate) fn take_ask(&mut self, ask: Ask) {
+    pub(crate) fn take_request(&mut self, request: Request) {
         self.life.business = Activity::Busy;
-        match ask {
-            Ask::Spawn { spec, by, reply } => self.take_spawn(spec, by, reply),
-            Ask::Check { spec, reply } => {
+        match request {
+            Request::Spawn { spec, by, reply } => self.take_spawn(spec, by, reply),
+            Request::Check { spec, reply } => {
                 if let Ok(run) = self.new_run(spec, Actor::Supervisor)
                     && let Some(live) = self.runs.live.get_mut(&run)
                 {
                     live.asked = Some(reply);
                 }
             }
-            Ask::Cancel { run, by: Canceller { by, said, at_once }, reply } => {
+            Request::Cancel { run, by: Canceller { by, said, at_once }, reply } => {
                 if self.add_waiter(run, reply) {
                     let why = "requested";
-                    let kill = at_once.then(|| Event::KillAsked { run, by: by.clone() });
-                    self.core.events.push_back(Event::CancelAsked { run, by, why, said });
+                    let kill = at_once.then(|| Event::KillRequested { run, by: by.clone() });
+                    self.core.events.push_back(Event::CancelRequested { run, by, why, said });
                     self.core.events.extend(kill);
                 }
             }
-            Ask::Leave { run, by, reply } => {
+            Request::Leave { run, by, reply } => {
                 self.client_left(run, by);
                 self.turn();
                 let _ = reply.send(());
             }
-            Ask::Descendants { run, reply } => {
+            Request::Descendants { run, reply } => {
                 let _ = reply.send(self.core.world.descendants(run));
             }
-            Ask::Wait { run, reply } => {
+            Request::Wait { run, reply } => {
                 self.add_waiter(run, reply);
             }
-            Ask::AwaitStart { run, reply } => self.await_start(run, reply),
-            Ask::Pools { reply } => {
+            Request::AwaitStart { run, reply } => self.await_start(run, reply),
+            Request::Pools { reply } => {
                 let _ = reply.send(self.core.world.pool_views(now()));
             }
-            Ask::Live { reply } => {
+            Request::Live { reply } => {
                 let _ = reply.send(self.core.world.live());
             }
-            Ask::Records { reply } => {
+            Request::Records { reply } => {
                 let known = self.core.world.records().chain(self.unsaved_ends());
                 let records = known.map(|record| self.shown(record)).collect();
                 let _ = reply.send(records);
             }
-            Ask::Record { run, reply } => {
+            Request::Record { run, reply } => {
                 let known = self.core.world.record(run).or_else(|| self.unsaved_end(run));
                 let _ = reply.send(known.map(|record| self.shown(record)));
             }
-            Ask::Attach { run, reply } => {
+            Request::Attach { run, reply } => {
                 let attached = self.runs.live.get(&run).map(|live| Attached {
                     output: Arc::clone(&live.output),
                     input: Arc::clone(&live.input),
-                    hands: Arc::clone(&live.hands),
+                    attach_count: Arc::clone(&live.attach_count),
                 });
                 let _ = reply.send(attached);
             }
-            Ask::Resize { run, size } => {
+            Request::Resize { run, size } => {
                 let size = size.clamped();
                 if let Some(live) = self.runs.live.get(&run)
                     && let Input::Terminal { master, .. } = &*live.input
@@ -80,36 +82,36 @@ impl Supervisor {
                     let _ = ostler_os::resize(&**master, size);
                 }
             }
-            Ask::Shutdown { by, reply } => {
+            Request::Shutdown { by, reply } => {
                 self.waiting.stop_replies.push(reply);
                 self.identity.home.note_stopped();
                 self.life.restart_requested = false;
                 self.begin_stop(by);
             }
-            Ask::Restart { by, reply } => {
+            Request::Restart { by, reply } => {
                 let _ = reply.send(self.restart_for_caller_inside(by));
             }
-            Ask::InputClosed { run } => self.input_closed(run),
-            Ask::Declare { declaration, by, reply } => {
+            Request::InputClosed { run } => self.input_closed(run),
+            Request::Declare { declaration, by, reply } => {
                 let plan = self.declare(declaration, by);
                 // The reply is sent after the change is effective and on disk.
                 self.turn();
                 self.name_agents();
                 let _ = reply.send(plan);
             }
-            Ask::Wake => self.core.events.push_back(Event::UnitsWoken),
-            Ask::Units { names, ask, by, reply } => {
+            Request::Wake => self.core.events.push_back(Event::UnitsWoken),
+            Request::Units { names, ask, by, reply } => {
                 self.ask_units(names, ask, by);
                 self.turn();
                 let _ = reply.send(());
             }
-            Ask::Await { names, until, reply } => {
+            Request::Await { names, until, reply } => {
                 self.waiting.unit_waiters.push(UnitWaiter { names, until, reply });
             }
-            Ask::UnitViews { reply } => {
+            Request::UnitViews { reply } => {
                 let _ = reply.send(self.unit_views());
             }
-            Ask::Boundaries { reply } => {
+            Request::Boundaries { reply } => {
                 let boundary = |live: &LiveRun| {
                     let scope = live.scope.as_ref();
                     let pane_note = scope.and_then(ostler_os::Scope::pane_note).cloned();
@@ -120,17 +122,17 @@ impl Supervisor {
                 };
                 let _ = reply.send(self.runs.live.values().map(boundary).collect());
             }
-            Ask::HandOver { program, reply } => {
+            Request::HandOver { program, reply } => {
                 let _ = reply.send(self.hand_over(program));
             }
-            Ask::Register { claim, reply } => {
+            Request::Register { claim, reply } => {
                 let _ = reply.send(self.register(&claim));
             }
-            Ask::Whose { pid, reply } => {
+            Request::RunOfPid { pid, reply } => {
                 let _ = reply.send(self.run_of_pid(pid));
             }
-            Ask::AppReported { unit, event } => self.note_app(unit, event),
-            Ask::Specs { reply } => {
+            Request::AppReported { unit, event } => self.note_app(unit, event),
+            Request::Specs { reply } => {
                 let views = self.unit_views();
                 let app = |view: UnitView| {
                     let app = self.core.world.unit(&view.name)?.spec.app.clone()?;
@@ -138,21 +140,21 @@ impl Supervisor {
                 };
                 let _ = reply.send(views.into_iter().filter_map(app).collect());
             }
-            Ask::AgentIdle { run, idle } => {
+            Request::AgentIdle { run, idle } => {
                 if self.runs.live.contains_key(&run) {
                     self.agents.agent_idle.insert(run, idle);
                 }
             }
-            Ask::WakeUnit { name, by, why } => self.wake_unit(name, by, why),
-            Ask::Session { of, session, reply } => {
+            Request::WakeUnit { name, by, why } => self.wake_unit(name, by, why),
+            Request::Session { of, session, reply } => {
                 let _ = reply.send(self.learn_session(of, session));
             }
-            Ask::Mail(ask) => self.take_mail(ask),
-            Ask::Patrol(ask) => self.take_patrol(ask),
-            Ask::Agent(ask) => self.take_agent(ask),
-            Ask::Guardian { reply } => {
-                let _ = reply.send(Caretaker {
-                    guardian: self.guardian_pid(),
+            Request::Mail(request) => self.take_mail(request),
+            Request::Patrol(request) => self.take_patrol(request),
+            Request::Agent(request) => self.take_agent(request),
+            Request::Guardian { reply } => {
+                let _ = reply.send(GuardianStatus {
+                    pid: self.guardian_pid(),
                     rollback_reason: self.guardian.guardian_info.rollback_reason.clone(),
                 });
             }
@@ -271,7 +273,7 @@ impl Supervisor {
         let note = self.pane_note(&record);
         self.add_live(id, spec, note, is_passing);
         self.watch_client(id, watched.as_deref());
-        self.core.events.push_back(Event::SpawnAsked(Box::new(NewRun {
+        self.core.events.push_back(Event::SpawnRequested(Box::new(NewRun {
             by,
             record,
             limits,
@@ -298,8 +300,8 @@ impl Supervisor {
             watch: None,
             output: Arc::new(OutputState::new(self.identity.home.run_folder(run), screen)),
             input: Arc::new(Input::Closed),
-            hands: Arc::default(),
-            ends: Vec::new(),
+            attach_count: Arc::default(),
+            descriptors: Vec::new(),
             leader: 0,
             root_gone: false,
             is_adopted: false,

@@ -4,7 +4,7 @@
 
 use crate::checks::prober::ProbeCommand;
 use crate::guardian_link::inheritance::{
-    APP_SOCKET, APP_SOCKET_FILE, CONTROL_SOCKET, CONTROL_SOCKET_FILE, End,
+    APP_SOCKET, APP_SOCKET_FILE, CONTROL_SOCKET, CONTROL_SOCKET_FILE, DescriptorKind,
 };
 use crate::home::make_private_folder;
 use crate::supervisor::Supervisor;
@@ -88,7 +88,7 @@ impl Supervisor {
 
     /// The same for the app socket.
     pub fn open_app_socket(&mut self) -> io::Result<Listening> {
-        let path = self.faces.apps.socket();
+        let path = self.endpoints.apps.socket();
         if let Some(folder) = path.parent() {
             make_private_folder(folder)?;
         }
@@ -126,14 +126,14 @@ impl Supervisor {
         self.pass_socket_to_guardian(&socket, name, file_name)?;
         let (sender, next) = mpsc::unbounded_channel();
         let file = socket.file;
-        self.faces.sockets.kept.push(OwnSocket {
+        self.endpoints.sockets.kept.push(OwnSocket {
             name,
             file_name,
             file,
             next: sender,
             description: None,
         });
-        self.faces.sockets.due = ostler_os::mono_ms() + LOOK_EVERY_MS;
+        self.endpoints.sockets.due = ostler_os::mono_ms() + LOOK_EVERY_MS;
         Ok(Listening { first: socket.listener, next })
     }
 
@@ -151,21 +151,21 @@ impl Supervisor {
 
     /// Clients that know only the home find the socket through a link in it.
     fn link_socket(&mut self) {
-        self.faces.sockets.link = None;
+        self.endpoints.sockets.link = None;
         let Some(link) = self.identity.home.link_to_socket() else { return };
         if ostler_os::clear_socket(&link).is_ok()
             && std::os::unix::fs::symlink(self.identity.home.socket(), &link).is_ok()
         {
-            self.faces.sockets.link = SocketFile::at(&link).ok();
+            self.endpoints.sockets.link = SocketFile::at(&link).ok();
         }
     }
 
     pub(crate) fn maintain_sockets(&mut self) {
         let now_ms = ostler_os::mono_ms();
-        if now_ms.saturating_add(EARLY_MS) < self.faces.sockets.due {
+        if now_ms.saturating_add(EARLY_MS) < self.endpoints.sockets.due {
             return;
         }
-        self.faces.sockets.due = now_ms + LOOK_EVERY_MS;
+        self.endpoints.sockets.due = now_ms + LOOK_EVERY_MS;
         if !self.identity.lock.is_in_place(&self.identity.home.lock()) {
             // The home was removed. A supervisor of a new home at the same path does not know our runs and would start
             // the units a second time. The files at our paths now are not ours.
@@ -179,26 +179,26 @@ impl Supervisor {
             }
             return;
         }
-        for at in 0..self.faces.sockets.kept.len() {
-            if !self.faces.sockets.kept[at].file.is_in_place() {
+        for at in 0..self.endpoints.sockets.kept.len() {
+            if !self.endpoints.sockets.kept[at].file.is_in_place() {
                 self.listen_again(at);
             }
         }
-        if self.faces.sockets.link.as_ref().is_some_and(|link| !link.is_in_place()) {
+        if self.endpoints.sockets.link.as_ref().is_some_and(|link| !link.is_in_place()) {
             self.link_socket();
         }
         self.maintain_notify_sockets();
     }
 
     fn listen_again(&mut self, at: usize) {
-        let OwnSocket { name, file_name, ref file, .. } = self.faces.sockets.kept[at];
+        let OwnSocket { name, file_name, ref file, .. } = self.endpoints.sockets.kept[at];
         let path = file.path().to_owned();
         let opened = self.open_again(&path, name);
         let outcome = opened.and_then(|socket| {
             self.pass_socket_to_guardian(&socket, name, file_name)?;
             Ok(socket)
         });
-        let kept = &mut self.faces.sockets.kept[at];
+        let kept = &mut self.endpoints.sockets.kept[at];
         let why = match outcome {
             Ok(socket) => {
                 let _ = kept.next.send(socket.listener);
@@ -216,7 +216,7 @@ impl Supervisor {
                 description
             }
         };
-        let place = self.faces.sockets.kept[at].file.path().display().to_string();
+        let place = self.endpoints.sockets.kept[at].file.path().display().to_string();
         self.entry(What::SocketLost, &why, json!({ "socket": path, "now": place }));
     }
 
@@ -240,14 +240,14 @@ impl Supervisor {
         if beside == path {
             return Err(error);
         }
-        if is_control && let Some(link) = self.faces.sockets.link.take() {
+        if is_control && let Some(link) = self.endpoints.sockets.link.take() {
             link.remove();
         }
         let socket = there(&beside)?;
         if is_control {
             self.identity.home.use_socket_in_home();
         } else {
-            self.faces.apps.move_socket(beside);
+            self.endpoints.apps.move_socket(beside);
         }
         Ok(socket)
     }
@@ -255,7 +255,7 @@ impl Supervisor {
     /// Programs that report by the socket's path need its file.
     fn maintain_notify_sockets(&mut self) {
         let gone: Vec<(RunId, PathBuf)> = self
-            .faces
+            .endpoints
             .sockets
             .notify_sockets
             .iter()
@@ -263,19 +263,25 @@ impl Supervisor {
             .map(|(run, file)| (*run, file.path().to_owned()))
             .collect();
         for (run, path) in gone {
-            let Some(report) = self.faces.apps.get(run) else { continue };
+            let Some(report) = self.endpoints.apps.get(run) else { continue };
             // A failure is retried at the next check.
-            let Ok((word, file)) = crate::apps::dispatch::listen(&path) else { continue };
-            if self.guardian.guardian_link.words.contains_key(&run)
-                && let Ok(held) = word.try_clone()
+            let Ok((socket, file)) = crate::apps::dispatch::listen(&path) else { continue };
+            if self.guardian.guardian_link.notify_sockets.contains_key(&run)
+                && let Ok(held) = socket.try_clone()
             {
                 let held = OwnedFd::from(held);
-                self.guardian.guardian_link.fd_store.let_go(&End::Word.name(run));
-                self.guardian.guardian_link.fd_store.keep(&End::Word.name(run), &held);
-                self.guardian.guardian_link.words.insert(run, held);
+                self.guardian
+                    .guardian_link
+                    .fd_store
+                    .let_go(&DescriptorKind::NotifySocket.name(run));
+                self.guardian
+                    .guardian_link
+                    .fd_store
+                    .keep(&DescriptorKind::NotifySocket.name(run), &held);
+                self.guardian.guardian_link.notify_sockets.insert(run, held);
             }
-            if self.threads.prober.order(ProbeCommand::Receive { run, word, report }).is_ok() {
-                self.faces.sockets.add_notify_socket(run, file);
+            if self.threads.prober.order(ProbeCommand::Receive { run, socket, report }).is_ok() {
+                self.endpoints.sockets.add_notify_socket(run, file);
             }
         }
     }

@@ -4,7 +4,7 @@
 use crate::http_error::HttpProblem;
 use crate::rest::actor;
 use crate::routes::{RequestContext, Shared};
-use crate::token::{Kept, Verdict};
+use crate::token::{TokenDigest, Verdict};
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::http::{StatusCode, header};
@@ -24,34 +24,34 @@ use tokio::sync::broadcast::error::RecvError;
 pub const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
 
 /// A slot for one event stream; dropping it releases the slot.
-pub fn follower_slot(face: &RequestContext) -> Result<OwnedSemaphorePermit, HttpProblem> {
-    Arc::clone(&face.followers).try_acquire_owned().map_err(|_| {
+pub fn follower_slot(context: &RequestContext) -> Result<OwnedSemaphorePermit, HttpProblem> {
+    Arc::clone(&context.followers).try_acquire_owned().map_err(|_| {
         let description = "too many event streams are open; close one";
         HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Conflict, description)
     })
 }
 
 struct Follower {
-    face: Arc<RequestContext>,
+    context: Arc<RequestContext>,
     topics: Receiver<Topic>,
-    token: Kept,
+    token: TokenDigest,
     /// The first event: all apps.
     first: Option<Bytes>,
     _slot: OwnedSemaphorePermit,
 }
 
 pub async fn follow(
-    face: Shared,
-    Extension(token): Extension<Kept>,
+    context: Shared,
+    Extension(token): Extension<TokenDigest>,
 ) -> Result<Response, HttpProblem> {
-    let slot = follower_slot(&face)?;
+    let slot = follower_slot(&context)?;
     // Subscribe before the list is read, so that no change between the two is missed.
-    let topics = face.gateway.subscribe();
-    let now = face.gateway.call_app("apps.list", Value::Null, actor()).await?;
+    let topics = context.gateway.subscribe();
+    let now = context.gateway.call_app("apps.list", Value::Null, actor()).await?;
     let apps = now["apps"].as_array().map(Vec::as_slice).unwrap_or_default();
     let first: String = apps.iter().map(|app| event("app", app)).collect();
     let first = Some(Bytes::from(format!("retry: 1000\n\n{first}")));
-    let follower = Follower { face: Arc::clone(&face), topics, token, first, _slot: slot };
+    let follower = Follower { context: Arc::clone(&context), topics, token, first, _slot: slot };
     let said = stream::unfold(follower, |mut follower| async {
         let said = follower.next().await?;
         Some((Ok::<_, Infallible>(said), follower))
@@ -64,7 +64,7 @@ impl Follower {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
-        let mut closed = self.face.closed.clone();
+        let mut closed = self.context.closed.clone();
         let said = tokio::select! {
             topic = self.topics.recv() => match topic {
                 Ok(Topic::App(status)) => event("app", &json!(status)),
@@ -75,7 +75,7 @@ impl Follower {
             _ = closed.wait_for(|closed| *closed) => return None,
         };
         // The token may have been revoked since the connection was accepted.
-        (self.face.tokens.judge(self.token) == Verdict::Right).then(|| Bytes::from(said))
+        (self.context.tokens.judge(self.token) == Verdict::Right).then(|| Bytes::from(said))
     }
 }
 

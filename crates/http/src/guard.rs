@@ -61,12 +61,12 @@ fn split(authority: &str) -> Option<(String, Option<u16>)> {
 }
 
 pub async fn guard(
-    State(face): State<Arc<RequestContext>>,
+    State(context): State<Arc<RequestContext>>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let is_v1 = request.uri().path().starts_with(Route::ROOT);
-    let mut response = match admit(&face, &mut request) {
+    let mut response = match admit(&context, &mut request) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };
@@ -79,9 +79,9 @@ pub async fn guard(
     response
 }
 
-fn admit(face: &RequestContext, request: &mut Request) -> Result<(), HttpProblem> {
-    is_for_us(&face.names, request.uri(), request.headers())?;
-    if face.open.contains(&request.uri().path()) {
+fn admit(context: &RequestContext, request: &mut Request) -> Result<(), HttpProblem> {
+    is_for_us(&context.names, request.uri(), request.headers())?;
+    if context.open.contains(&request.uri().path()) {
         return Ok(());
     }
     let refused = |message: &str| {
@@ -89,13 +89,13 @@ fn admit(face: &RequestContext, request: &mut Request) -> Result<(), HttpProblem
     };
     let given = only(request.headers(), &AUTHORIZATION).ok().flatten().and_then(bearer);
     let Some(given) = given.map(digest) else {
-        return refused(if face.tokens.is_made() {
+        return refused(if context.tokens.is_made() {
             "send a token as `Authorization: Bearer TOKEN`; create one with `ostler token`"
         } else {
             NONE_MADE
         });
     };
-    match face.tokens.judge(given) {
+    match context.tokens.judge(given) {
         Verdict::Right => {
             if let Some(proven) = request.extensions().get::<TokenShown>() {
                 proven.set();

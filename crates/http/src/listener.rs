@@ -51,7 +51,7 @@ impl Http {
                         opened = listen(asked.address, &home) => opened,
                         _ = ended.wait_for(|closed| *closed) => return,
                     };
-                    let face = Arc::new(RequestContext {
+                    let context = Arc::new(RequestContext {
                         gateway,
                         tokens: Tokens::of(&home),
                         names: Names::new(address, asked.hosts),
@@ -59,7 +59,7 @@ impl Http {
                         open: open_paths(),
                         closed: closed.clone(),
                     });
-                    serve(listener, router(face), closed).await;
+                    serve(listener, router(context), closed).await;
                 });
                 report_closed(&home);
             })

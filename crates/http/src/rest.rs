@@ -19,7 +19,7 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 
 type Answer = Result<Json<Value>, HttpProblem>;
 type Id = Result<Path<String>, PathRejection>;
-type Asked<T> = Result<Query<T>, QueryRejection>;
+type QueryResult<T> = Result<Query<T>, QueryRejection>;
 
 /// A client that has shown a token acts as this user.
 pub fn actor() -> Actor {
@@ -28,28 +28,28 @@ pub fn actor() -> Actor {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct AppsQuery {
     state: Option<String>,
     search: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Lines {
+pub struct LogsQuery {
     lines: Option<u64>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Waiting {
+pub struct WaitQuery {
     wait: Option<bool>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Nothing {}
+pub struct NoQuery {}
 
-fn read<T>(query: Asked<T>) -> Result<T, HttpProblem> {
+fn read<T>(query: QueryResult<T>) -> Result<T, HttpProblem> {
     query.map(|Query(query)| query).map_err(|bad| HttpProblem::invalid(bad.body_text()))
 }
 
@@ -65,52 +65,52 @@ fn of_app(id: Id, key: &str, value: Option<Value>) -> Result<Map<String, Value>,
     Ok(params)
 }
 
-pub async fn list(face: Shared, query: Asked<Wanted>) -> Answer {
-    let Wanted { state, search } = read(query)?;
+pub async fn list(context: Shared, query: QueryResult<AppsQuery>) -> Answer {
+    let AppsQuery { state, search } = read(query)?;
     let mut params = Map::new();
     params.extend(state.map(|state| ("state".to_owned(), Value::String(state))));
     params.extend(search.map(|search| ("search".to_owned(), Value::String(search))));
-    call(&face.gateway, "apps.list", params).await
+    call(&context.gateway, "apps.list", params).await
 }
 
-pub async fn info(face: Shared, id: Id, query: Asked<Nothing>) -> Answer {
+pub async fn info(context: Shared, id: Id, query: QueryResult<NoQuery>) -> Answer {
     read(query)?;
-    call(&face.gateway, "apps.info", of_app(id, "", None)?).await
+    call(&context.gateway, "apps.info", of_app(id, "", None)?).await
 }
 
-pub async fn logs(face: Shared, id: Id, query: Asked<Lines>) -> Answer {
+pub async fn logs(context: Shared, id: Id, query: QueryResult<LogsQuery>) -> Answer {
     let lines = read(query)?.lines.map(Value::from);
-    call(&face.gateway, "apps.logs", of_app(id, "lines", lines)?).await
+    call(&context.gateway, "apps.logs", of_app(id, "lines", lines)?).await
 }
 
-pub async fn start(face: Shared, id: Id, query: Asked<Waiting>) -> Answer {
-    ask(face, "apps.start", id, query).await
+pub async fn start(context: Shared, id: Id, query: QueryResult<WaitQuery>) -> Answer {
+    ask(context, "apps.start", id, query).await
 }
 
-pub async fn stop(face: Shared, id: Id, query: Asked<Waiting>) -> Answer {
-    ask(face, "apps.stop", id, query).await
+pub async fn stop(context: Shared, id: Id, query: QueryResult<WaitQuery>) -> Answer {
+    ask(context, "apps.stop", id, query).await
 }
 
-pub async fn restart(face: Shared, id: Id, query: Asked<Waiting>) -> Answer {
-    ask(face, "apps.restart", id, query).await
+pub async fn restart(context: Shared, id: Id, query: QueryResult<WaitQuery>) -> Answer {
+    ask(context, "apps.restart", id, query).await
 }
 
-async fn ask(face: Shared, method: &str, id: Id, query: Asked<Waiting>) -> Answer {
+async fn ask(context: Shared, method: &str, id: Id, query: QueryResult<WaitQuery>) -> Answer {
     let wait = read(query)?.wait.map(Value::from);
-    call(&face.gateway, method, of_app(id, "wait", wait)?).await
+    call(&context.gateway, method, of_app(id, "wait", wait)?).await
 }
 
-pub async fn metrics(face: Shared) -> Result<impl IntoResponse, HttpProblem> {
+pub async fn metrics(context: Shared) -> Result<impl IntoResponse, HttpProblem> {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, kind)], face.gateway.metrics().await?))
+    Ok(([(header::CONTENT_TYPE, kind)], context.gateway.metrics().await?))
 }
 
 pub async fn healthz() -> Json<Value> {
     Json(json!({ "ok": true }))
 }
 
-pub async fn readyz(face: Shared) -> Answer {
-    match tokio::time::timeout(READY_WITHIN, face.gateway.ping()).await {
+pub async fn readyz(context: Shared) -> Answer {
+    match tokio::time::timeout(READY_WITHIN, context.gateway.ping()).await {
         Ok(true) => Ok(Json(json!({ "ok": true }))),
         Ok(false) | Err(_) => {
             let description = "the engine does not answer";

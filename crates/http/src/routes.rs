@@ -168,7 +168,7 @@ pub fn open_paths() -> Vec<&'static str> {
     routes().iter().filter(|route| route.is_open).map(|route| route.path).collect()
 }
 
-pub fn router(face: Arc<RequestContext>) -> Router {
+pub fn router(context: Arc<RequestContext>) -> Router {
     let mut router = Router::new();
     for route in routes() {
         router = router.route(route.path, (route.handler)());
@@ -188,8 +188,8 @@ pub fn router(face: Arc<RequestContext>) -> Router {
     router
         .fallback(nothing)
         .method_not_allowed_fallback(otherwise)
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(&face), guard))
-        .with_state(face)
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&context), guard))
+        .with_state(context)
 }
 
 const APPS: [&str; 2] = ["/api/apps/", "/api/v1/apps/"];

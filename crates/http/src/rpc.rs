@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 const BATCH_MOST: usize = 100;
 
 pub async fn call(
-    face: Shared,
+    context: Shared,
     headers: HeaderMap,
     request_body: Body,
 ) -> Result<Response, HttpProblem> {
     let bytes = body::read(&headers, request_body).await?;
     let answer = match serde_json::from_slice(&bytes) {
-        Ok(Value::Array(calls)) => batch(&face.gateway, calls).await,
-        Ok(call) => one(&face.gateway, call).await,
+        Ok(Value::Array(calls)) => batch(&context.gateway, calls).await,
+        Ok(call) => one(&context.gateway, call).await,
         Err(bad) => Some(refused(Value::Null, -32700, &format!("not JSON: {bad}"), None)),
     };
     Ok(match answer {

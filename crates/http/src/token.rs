@@ -13,7 +13,7 @@ const DIGEST: usize = 32;
 
 /// The digest of a token.
 #[derive(Clone, Copy)]
-pub(crate) struct Kept([u8; DIGEST]);
+pub(crate) struct TokenDigest([u8; DIGEST]);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -57,24 +57,24 @@ impl Tokens {
     }
 
     pub fn is_made(&self) -> bool {
-        self.kept().is_some()
+        self.stored_digest().is_some()
     }
 
-    pub(crate) fn judge(&self, given: Kept) -> Verdict {
-        match self.kept() {
+    pub(crate) fn judge(&self, given: TokenDigest) -> Verdict {
+        match self.stored_digest() {
             None => Verdict::NoneMade,
-            Some(kept) if bool::from(kept.0.ct_eq(&given.0)) => Verdict::Right,
+            Some(stored) if bool::from(stored.0.ct_eq(&given.0)) => Verdict::Right,
             Some(_) => Verdict::Wrong,
         }
     }
 
-    fn kept(&self) -> Option<Kept> {
-        unhex(fs::read_to_string(&self.path).ok()?.trim()).map(Kept)
+    fn stored_digest(&self) -> Option<TokenDigest> {
+        unhex(fs::read_to_string(&self.path).ok()?.trim()).map(TokenDigest)
     }
 }
 
-pub(crate) fn digest(token: &str) -> Kept {
-    Kept(Sha256::digest(token.as_bytes()).into())
+pub(crate) fn digest(token: &str) -> TokenDigest {
+    TokenDigest(Sha256::digest(token.as_bytes()).into())
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -38,7 +38,7 @@ pub use platform::members::{Leader, Member, Members, MemoryState, Relations, is_
 pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};
 pub use platform::notify::{Datagram, Notifier, Sent, listen_for_stop, receive_stop};
-pub use platform::own_signals::{hear_of_children, outlive_limits};
+pub use platform::own_signals::{ignore_limit_signals, restore_sigchld};
 pub use platform::pane_process::{
     PaneNote, PaneProgram, ProcessAttrs, groups_of_run, join_group, leave_run, make_fifo,
     own_attrs, own_environment,

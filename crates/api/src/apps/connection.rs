@@ -8,7 +8,7 @@ use super::gateway::{Topic, operate};
 use super::message::{write_event, write_response};
 use super::methods;
 use super::rate::{RATE, Rate};
-use crate::conn_limits::{self, Face, LARGE};
+use crate::conn_limits::{self, LARGE, SocketKind};
 use crate::server::Shared;
 use ostler_engine::{AppNotice, AppReport};
 use ostler_model::app_wire::{
@@ -47,7 +47,7 @@ pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, sha
         topics: None,
         of_app: None,
         is_misbehaving: false,
-        permit: shared.callers.add(peer.pid, Face::App),
+        permit: shared.callers.add(peer.pid, SocketKind::App),
         shared,
     };
     let user = ostler_os::user_id();

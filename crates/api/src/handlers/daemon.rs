@@ -13,15 +13,15 @@ use std::path::PathBuf;
 
 impl Handle for Ping {
     async fn handle(self, _: Actor, shared: &Shared) -> Result<Pong, WireError> {
-        let keeping = shared.engine.keeping().await;
+        let guardian = shared.engine.guardian_status().await;
         Ok(Pong {
             version: shared.version.to_owned(),
             pid: std::process::id(),
             home: shared.home.path().display().to_string(),
             started_at_ms: shared.started_at_ms,
             live: shared.engine.live().await as u64,
-            guardian: keeping.guardian,
-            went_back: keeping.rollback_reason,
+            guardian: guardian.pid,
+            went_back: guardian.rollback_reason,
         })
     }
 }

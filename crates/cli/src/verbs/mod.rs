@@ -50,12 +50,12 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
             return Ok(Exit::DONE);
         }
         Verb::Supervisor { then_stop } => {
-            ostler_os::outlive_limits();
+            ostler_os::ignore_limit_signals();
             let purpose = if then_stop { Purpose::EndAll } else { Purpose::Serve };
             return crate::supervisor::supervise(purpose);
         }
         Verb::Guardian { home } => {
-            ostler_os::outlive_limits();
+            ostler_os::ignore_limit_signals();
             return Ok(Exit(ostler_guardian::guard(&home)));
         }
         #[cfg(feature = "containers")]

@@ -86,7 +86,7 @@ impl Sight<'_> {
         self.seen.shows.as_ref().is_some_and(|shown| shown.state == state)
     }
 
-    /// It uses more CPU than its own noise. An agent that shows an idle prompt is idle, whatever it uses.
+    /// The agent uses more CPU than at rest. An agent that shows an idle prompt is idle, whatever it uses.
     pub fn computes(&self) -> bool {
         const NOISE: f64 = 5.0;
         let floor = self.state.cpu_floor_percent.unwrap_or(CPU_FLOOR_MOST);
@@ -204,7 +204,7 @@ impl Sight<'_> {
             && self.heartbeat_at_ms().is_some_and(|at| self.age_of(at) >= self.policy.stalled_ms)
     }
 
-    /// Its session is new, and it has shown no sign of life in it.
+    /// The session is new, and the agent has shown no sign of life in it yet.
     pub fn is_starting(&self) -> bool {
         self.started_at_ms().is_some_and(|started| {
             self.age_of(started) < self.policy.grace_ms

@@ -1,7 +1,7 @@
 //! The state machine of one run.
 //!
 //! ```text
-//!            SpawnAsked
+//!            SpawnRequested
 //!                │
 //!                ├──► WaitingForScope (an older run of its scope is still live) ──┐
 //!                ├──► WaitingForSlot (its pool has no free slot) ─────────────────┤
@@ -159,7 +159,7 @@ pub(crate) enum RunEvent {
         said: Option<String>,
     },
     /// No grace period from now on.
-    KillAsked {
+    KillRequested {
         by: Actor,
     },
     Due {
@@ -188,7 +188,7 @@ impl RunEvent {
             | RunEvent::Spawned(_)
             | RunEvent::SpawnFailed { .. }
             | RunEvent::Cancel { .. }
-            | RunEvent::KillAsked { .. }
+            | RunEvent::KillRequested { .. }
             | RunEvent::OutputEnded
             | RunEvent::Killed { .. } => None,
         }
@@ -333,7 +333,7 @@ impl Run {
                 phase @ (Phase::WaitingForScope | Phase::WaitingForSlot),
                 RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
-                | RunEvent::KillAsked { .. }
+                | RunEvent::KillRequested { .. }
                 | RunEvent::Due { .. }
                 | RunEvent::RootExited { .. }
                 | RunEvent::OutputEnded
@@ -380,7 +380,7 @@ impl Run {
                 Phase::Starting { cancel: Some(reason) }
             }
             (phase @ Phase::Starting { cancel: Some(_) }, RunEvent::Cancel { .. }) => phase,
-            (phase @ Phase::Starting { .. }, RunEvent::KillAsked { .. }) => {
+            (phase @ Phase::Starting { .. }, RunEvent::KillRequested { .. }) => {
                 self.limits.grace_ms = 0;
                 phase
             }
@@ -424,7 +424,7 @@ impl Run {
                 RunEvent::Unblocked
                 | RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
-                | RunEvent::KillAsked { .. }
+                | RunEvent::KillRequested { .. }
                 | RunEvent::Surveyed(_)
                 | RunEvent::Killed { .. },
             ) => phase,
@@ -445,7 +445,7 @@ impl Run {
                 let since = now.mono_ms.saturating_sub(self.limits.grace_ms.max(DRAIN_IDLE_MS));
                 Phase::Settling(Settling { since, due: now.mono_ms, ..settling })
             }
-            (phase @ Phase::Settling(_), RunEvent::KillAsked { .. }) => {
+            (phase @ Phase::Settling(_), RunEvent::KillRequested { .. }) => {
                 self.limits.grace_ms = 0;
                 phase
             }
@@ -471,7 +471,7 @@ impl Run {
             (Phase::Ending(ending), RunEvent::OutputEnded) => {
                 Phase::Ending(Ending { output: Output::Ended, ..ending })
             }
-            (Phase::Ending(ending), RunEvent::KillAsked { by }) => {
+            (Phase::Ending(ending), RunEvent::KillRequested { by }) => {
                 self.kill_now(ending, by, now, out)
             }
             (Phase::Ending(mut ending), RunEvent::Due { tree, .. }) => {
@@ -525,7 +525,7 @@ impl Run {
                 | RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
                 | RunEvent::Cancel { .. }
-                | RunEvent::KillAsked { .. }
+                | RunEvent::KillRequested { .. }
                 | RunEvent::RootExited { .. }
                 | RunEvent::Surveyed(_),
             ) => phase,
@@ -537,7 +537,7 @@ impl Run {
                 | RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
                 | RunEvent::Cancel { .. }
-                | RunEvent::KillAsked { .. }
+                | RunEvent::KillRequested { .. }
                 | RunEvent::Due { .. }
                 | RunEvent::RootExited { .. }
                 | RunEvent::OutputEnded

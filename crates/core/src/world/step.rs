@@ -38,7 +38,7 @@ impl World {
 
     fn act(&mut self, event: Event, now: Now, out: &mut Step) {
         match event {
-            Event::SpawnAsked(new) => self.spawn_asked(*new, now, out),
+            Event::SpawnRequested(new) => self.spawn_asked(*new, now, out),
             Event::Requeued(new) => self.requeued(*new, now, out),
             Event::IntentLost { run } => self.forget(run, now, out),
             Event::Spawned { run, identity } => {
@@ -47,11 +47,13 @@ impl World {
             Event::SpawnFailed { run, kind, error } => {
                 self.notify(run, RunEvent::SpawnFailed { kind, error }, now, out);
             }
-            Event::CancelAsked { run, by, why, said } => {
+            Event::CancelRequested { run, by, why, said } => {
                 let reason = Termination::ManualCancel;
                 self.notify(run, RunEvent::Cancel { reason, by, why, said }, now, out);
             }
-            Event::KillAsked { run, by } => self.notify(run, RunEvent::KillAsked { by }, now, out),
+            Event::KillRequested { run, by } => {
+                self.notify(run, RunEvent::KillRequested { by }, now, out)
+            }
             Event::ClientGone { run } => {
                 let (reason, by) = (Termination::ManualCancel, Actor::Kernel);
                 let why = "the foreground client ended";
@@ -70,7 +72,7 @@ impl World {
                 self.notify(run, RunEvent::Killed { mode, processes }, now, out);
             }
             Event::DetachDone { run, child } => self.detached(run, *child, now, out),
-            Event::ShutdownAsked { by } => self.shutdown(by, now, out),
+            Event::ShutdownRequested { by } => self.shutdown(by, now, out),
             Event::LeaseDue => {
                 if self.lease.ask() {
                     out.effect(Effect::RenewLease);
@@ -92,7 +94,7 @@ impl World {
             Event::UnitsDeclared { declared, gone, start, by } => {
                 self.units.declare(declared, &gone, start, &by, now, out);
             }
-            Event::UnitsAsked { names, ask, by } => self.units.ask(&names, ask, &by, now, out),
+            Event::UnitsRequested { names, ask, by } => self.units.ask(&names, ask, &by, now, out),
             Event::Unit { name, event } => self.units.notify(&name, &event, now, out),
             Event::UnitsDue => self.units.due(now, out),
             Event::Agent { run, event } => self.agent_moves(run, event, now, out),

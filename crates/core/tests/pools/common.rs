@@ -83,14 +83,14 @@ impl Town {
 
     pub fn ask(&mut self, name: &str, ask: Ask) {
         let names = vec![name.to_owned()];
-        self.step(Event::UnitsAsked { names, ask, by: Actor::Supervisor });
+        self.step(Event::UnitsRequested { names, ask, by: Actor::Supervisor });
     }
 
     /// Requests a run outside any unit. Returns its name in this test.
     pub fn run(&mut self, scope: Option<&str>) -> (RunId, String) {
         let event = self.asked(None, scope);
         let run = match &event {
-            Event::SpawnAsked(new) => new.record.run_id,
+            Event::SpawnRequested(new) => new.record.run_id,
             other => unreachable!("{other:?}"),
         };
         self.step(event);
@@ -309,7 +309,7 @@ impl Town {
             unit,
         };
         let (by, limits, detach) = (Actor::Supervisor, Limits::default(), Detach::Forbid);
-        Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach }))
+        Event::SpawnRequested(Box::new(NewRun { by, record, limits, detach }))
     }
 }
 

@@ -78,7 +78,7 @@ fn a_stop_ends_the_wait() {
     town.ask("b", Ask::Stop);
     assert_eq!(town.state("b"), UnitState::Stopped);
     let by = Actor::Supervisor;
-    town.step(Event::CancelAsked { run, by, why: "test", said: None });
+    town.step(Event::CancelRequested { run, by, why: "test", said: None });
     assert_eq!(town.records[&run].state, RunState::Exited);
     town.end("a", 0);
     assert_eq!(town.live(), ["c"]);
@@ -241,7 +241,7 @@ fn a_stop_of_the_daemon_starts_nobody() {
     let mut town = Town::new(1);
     town.declare(&["a", "b"]);
     town.run(None);
-    town.step(Event::ShutdownAsked { by: Actor::Supervisor });
+    town.step(Event::ShutdownRequested { by: Actor::Supervisor });
     assert!(town.live().is_empty());
     assert_eq!(town.started, ["a"]);
 }

@@ -48,9 +48,9 @@ pub fn something(random: &mut Random) -> Event {
             Event::UnitsDeclared { declared: some, gone: Vec::new(), start: random.chance(50), by }
         }
         4 => Event::UnitsDeclared { declared: Vec::new(), gone: vec![name], start: false, by },
-        5 | 6 => Event::UnitsAsked { names: vec![name], ask: Ask::Stop, by },
-        7 | 8 => Event::UnitsAsked { names: vec![name], ask: Ask::Start, by },
-        _ => Event::UnitsAsked { names: vec![name], ask: Ask::Restart, by },
+        5 | 6 => Event::UnitsRequested { names: vec![name], ask: Ask::Stop, by },
+        7 | 8 => Event::UnitsRequested { names: vec![name], ask: Ask::Start, by },
+        _ => Event::UnitsRequested { names: vec![name], ask: Ask::Restart, by },
     }
 }
 

@@ -3,7 +3,7 @@
 use ostler_e2e::{Home, Registry, eventually};
 use serde_json::Value;
 
-/// So many entries of this unit, as a supervisor would have written them.
+/// So many entries of this unit, written and counted as by a supervisor.
 fn fill(home: &Home, unit: &str, count: u32) {
     let why = format!("exit 1: {}", "x".repeat(120));
     Registry::open(home)
@@ -12,7 +12,12 @@ fn fill(home: &Home, unit: &str, count: u32) {
             "INSERT INTO entries (at_ms, who, what, run_id, why, evidence, unit)
              WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
              SELECT unixepoch() * 1000, '{{\"kind\":\"supervisor\"}}', 'unit-again', NULL, '{why}',
-                    '{{\"unit\":\"{unit}\",\"number\":' || i || '}}', '{unit}' FROM n"
+                    '{{\"unit\":\"{unit}\",\"number\":' || i || '}}', '{unit}' FROM n;
+             INSERT INTO stories (story, count, bytes)
+             SELECT story, count(*), sum(200 + length(CAST(who AS BLOB)) + length(CAST(why AS BLOB))
+                 + length(CAST(evidence AS BLOB)))
+             FROM entries WHERE true GROUP BY story
+             ON CONFLICT (story) DO UPDATE SET count = excluded.count, bytes = excluded.bytes"
         ))
         .expect("filled");
 }

@@ -1,7 +1,7 @@
 //! The dispatcher's side of agents: views, reports and nudges.
 
 use super::watch::{Reply, WatchCommand, Watched, cut};
-use crate::handle::{Ask, Handle};
+use crate::handle::{Handle, Request};
 use crate::supervisor::Supervisor;
 use ostler_core::Event;
 use ostler_core::agent::AgentEvent;
@@ -20,7 +20,7 @@ const SESSION_MOST: usize = 200;
 const PROMPT_MOST: usize = 32 << 10;
 const DELIVERY_MS: u64 = 60_000;
 
-pub(crate) enum AgentAsk {
+pub(crate) enum AgentRequest {
     Known {
         run: RunId,
         fresh: bool,
@@ -45,7 +45,7 @@ impl Supervisor {
         if live.output.draw_signal().is_none() {
             return;
         }
-        live.output.answer_queries(&live.input, &live.hands);
+        live.output.answer_queries(&live.input, &live.attach_count);
         let scope = live.scope.as_ref();
         let subject = TreeSubject {
             root: live.leader,
@@ -184,9 +184,9 @@ impl Supervisor {
         self.agents.delivering.insert(run, delivery);
     }
 
-    pub(crate) fn take_agent(&mut self, ask: AgentAsk) {
-        match ask {
-            AgentAsk::Known { run, fresh, reply } => {
+    pub(crate) fn take_agent(&mut self, request: AgentRequest) {
+        match request {
+            AgentRequest::Known { run, fresh, reply } => {
                 let is_drawn = self
                     .runs
                     .live
@@ -198,7 +198,7 @@ impl Supervisor {
                     let _ = reply.send(self.core.world.agent(run));
                 }
             }
-            AgentAsk::Report { run, pid, report, reply } => {
+            AgentRequest::Report { run, pid, report, reply } => {
                 let outcome = match self.run_of_pid(pid) {
                     Some(own) if own == run => {
                         if let Some(session) = report.session.clone() {
@@ -231,13 +231,13 @@ fn bounded(report: AgentReport) -> AgentReport {
 impl Handle {
     /// The known state of the agent on a run's terminal. With `fresh`, its screen is judged first.
     pub async fn agent(&self, run: RunId, fresh: bool) -> AgentKnown {
-        let ask = |reply| Ask::Agent(AgentAsk::Known { run, fresh, reply });
-        self.ask(ask).await.unwrap_or_default()
+        let request = |reply| Request::Agent(AgentRequest::Known { run, fresh, reply });
+        self.ask(request).await.unwrap_or_default()
     }
 
     /// An agent's own report, accepted if the reporting process belongs to the run.
     pub async fn report(&self, run: RunId, pid: i32, report: AgentReport) -> Result<(), NotOfRun> {
-        let ask = |reply| Ask::Agent(AgentAsk::Report { run, pid, report, reply });
-        self.ask(ask).await.unwrap_or(Err(NotOfRun))
+        let request = |reply| Request::Agent(AgentRequest::Report { run, pid, report, reply });
+        self.ask(request).await.unwrap_or(Err(NotOfRun))
     }
 }

@@ -8,5 +8,5 @@ mod watch;
 pub use judge::{AgentSubject, Judge};
 pub use known::NotOfRun;
 
-pub(crate) use known::AgentAsk;
+pub(crate) use known::AgentRequest;
 pub(crate) use watch::{DrawSignal, ScreenWatch};

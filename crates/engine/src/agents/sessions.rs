@@ -1,6 +1,6 @@
 //! The sessions (conversations) of agents: stored by unit, and inserted into `resume` when a unit is resumed.
 
-use crate::handle::{Ask, Handle};
+use crate::handle::{Handle, Request};
 use crate::store::mail::NotKept;
 use crate::supervisor::Supervisor;
 use ostler_core::unit::Declared;
@@ -220,7 +220,7 @@ impl Handle {
         of: String,
         session: Option<String>,
     ) -> Result<(), SessionRefused> {
-        let answer = self.ask(|reply| Ask::Session { of, session, reply }).await;
+        let answer = self.ask(|reply| Request::Session { of, session, reply }).await;
         answer.unwrap_or(Err(SessionRefused::NotKept(NotKept::ShuttingDown)))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::apps::{AppNotice, AppReport, Refused};
 use crate::checks::prober::ProbeCommand;
-use crate::guardian_link::inheritance::End;
+use crate::guardian_link::inheritance::DescriptorKind;
 use crate::handle::Claim;
 use crate::runs::table::LiveRun;
 use crate::supervisor::Supervisor;
@@ -29,14 +29,14 @@ impl Supervisor {
         let mut say =
             |name: &str, value: &str| ways.push(OsText::from(&*format!("{name}={value}")));
         if let Some(app) = &spec.app {
-            let socket = self.faces.apps.socket();
+            let socket = self.endpoints.apps.socket();
             let socket = socket.to_string_lossy();
             for name in ["OPENCLAWOS_SOCKET", "OPENCLAWOS_KERNEL_SOCKET", "OPENCLAW_KERNEL_SOCKET"]
             {
                 say(name, &socket);
             }
             say("OPENCLAWOS_APP_ID", &app.id);
-            say("OPENCLAWOS_LAUNCH_SECRET", &self.faces.apps.proof().launch_secret(run));
+            say("OPENCLAWOS_LAUNCH_SECRET", &self.endpoints.apps.proof().launch_secret(run));
             if let Some(heartbeat) = &spec.heartbeat {
                 say("OSTLER_HEARTBEAT_MS", &heartbeat.interval_ms.to_string());
             }
@@ -50,7 +50,7 @@ impl Supervisor {
             say(HOME_VARIABLE, &self.identity.home.path().to_string_lossy());
         }
         if says_itself(spec) {
-            say("NOTIFY_SOCKET", &self.identity.home.word_of(&spec.name).to_string_lossy());
+            say("NOTIFY_SOCKET", &self.identity.home.notify_socket(&spec.name).to_string_lossy());
             if let Some(heartbeat) = &spec.heartbeat {
                 say("WATCHDOG_USEC", &heartbeat.timeout_ms.saturating_mul(1_000).to_string());
             }
@@ -65,7 +65,7 @@ impl Supervisor {
         unit: &str,
         run: RunId,
     ) -> io::Result<Option<Arc<AppReport>>> {
-        if let Some(known) = self.faces.apps.get(run) {
+        if let Some(known) = self.endpoints.apps.get(run) {
             return Ok(Some(known));
         }
         let Some(spec) = self.core.world.unit(unit).map(|record| &record.spec) else {
@@ -78,46 +78,49 @@ impl Supervisor {
         let id = spec.app.as_ref().map(|app| app.id.clone());
         let report = Arc::new(AppReport::new(run, unit.to_owned(), id, spec.heartbeat));
         if says {
-            let word = self.word_of(unit, run)?;
+            let socket = self.open_notify_socket(unit, run)?;
             self.threads.prober.order(ProbeCommand::Receive {
                 run,
-                word,
+                socket,
                 report: Arc::clone(&report),
             })?;
         }
-        self.faces.apps.add(Arc::clone(&report));
+        self.endpoints.apps.add(Arc::clone(&report));
         Ok(Some(report))
     }
 
     /// The notify socket: as an earlier supervisor left it, or a new one. The guardian holds it until the unit is
     /// ready. After that it would fill up while no supervisor reads, and block a unit that sends a heartbeat every
     /// second.
-    fn word_of(&mut self, unit: &str, run: RunId) -> io::Result<UnixDatagram> {
-        let path = self.identity.home.word_of(unit);
-        if let Some(held) = self.guardian.guardian_link.words.get(&run)
+    fn open_notify_socket(&mut self, unit: &str, run: RunId) -> io::Result<UnixDatagram> {
+        let path = self.identity.home.notify_socket(unit);
+        if let Some(held) = self.guardian.guardian_link.notify_sockets.get(&run)
             && let Ok(file) = ostler_os::SocketFile::at(&path)
         {
-            let word = held.try_clone().map(UnixDatagram::from)?;
-            self.faces.sockets.add_notify_socket(run, file);
-            return Ok(word);
+            let socket = held.try_clone().map(UnixDatagram::from)?;
+            self.endpoints.sockets.add_notify_socket(run, file);
+            return Ok(socket);
         }
-        let (word, file) = listen(&path)?;
-        self.faces.sockets.add_notify_socket(run, file);
+        let (socket, file) = listen(&path)?;
+        self.endpoints.sockets.add_notify_socket(run, file);
         if !self.core.world.is_unit_there(unit)
-            && let Ok(held) = word.try_clone()
+            && let Ok(held) = socket.try_clone()
         {
             let held = OwnedFd::from(held);
-            self.guardian.guardian_link.fd_store.keep(&End::Word.name(run), &held);
-            self.guardian.guardian_link.words.insert(run, held);
+            self.guardian
+                .guardian_link
+                .fd_store
+                .keep(&DescriptorKind::NotifySocket.name(run), &held);
+            self.guardian.guardian_link.notify_sockets.insert(run, held);
         }
-        Ok(word)
+        Ok(socket)
     }
 
     /// The caller must be a process of the app's run, or know its launch secret.
     pub(crate) fn register(&mut self, claim: &Claim) -> Result<Arc<AppReport>, Refused> {
-        let running = self.faces.apps.of_app(&claim.app);
+        let running = self.endpoints.apps.of_app(&claim.app);
         let has_secret = |report: &&Arc<AppReport>| {
-            let proof = self.faces.apps.proof();
+            let proof = self.endpoints.apps.proof();
             claim.secret.as_ref().is_some_and(|secret| proof.is_launch_secret(report.run, secret))
         };
         let own = self.run_of_pid(claim.pid);
@@ -196,7 +199,8 @@ impl Supervisor {
 
     /// Asks a listening app to shut down, over its socket. Returns whether it was asked.
     pub(crate) fn ask_app_to_end(&mut self, run: RunId) -> bool {
-        let Some(report) = self.faces.apps.get(run).filter(|report| report.app.is_some()) else {
+        let Some(report) = self.endpoints.apps.get(run).filter(|report| report.app.is_some())
+        else {
             return false;
         };
         let timeout_ms = self.core.world.record(run).map_or(0, |record| record.grace_ms);
@@ -212,7 +216,7 @@ impl Supervisor {
     /// Sends a changed configuration to a running app.
     pub(crate) fn notify_config(&self, unit: &str, app: &AppSpec) {
         let run = self.core.world.unit_run(unit);
-        if let Some(report) = run.and_then(|run| self.faces.apps.get(run)) {
+        if let Some(report) = run.and_then(|run| self.endpoints.apps.get(run)) {
             let (config, version) = (app.config.clone(), config_version(&app.config));
             report.notify(AppNotice::Config { config, version });
         }

@@ -25,21 +25,21 @@ struct CachedSender {
 /// Receives a unit's messages as long as it lives. Only messages from its own processes count, by the sender pid that
 /// the kernel reports: every process of this user can write to the socket.
 pub(crate) async fn receive(
-    word: std::os::unix::net::UnixDatagram,
+    socket: std::os::unix::net::UnixDatagram,
     report: Arc<AppReport>,
     engine: Handle,
     notify: NotifyFn,
 ) {
-    let Ok(word) = UnixDatagram::from_std(word) else { return };
+    let Ok(socket) = UnixDatagram::from_std(socket) else { return };
     let mut text = [0; 4096];
     let mut known: Option<CachedSender> = None;
     let mut noted_ms = None;
     loop {
-        if word.readable().await.is_err() {
+        if socket.readable().await.is_err() {
             return;
         }
         let received =
-            word.try_io(Interest::READABLE, || ostler_os::receive_stop(&word, &mut text));
+            socket.try_io(Interest::READABLE, || ostler_os::receive_stop(&socket, &mut text));
         let received = match received {
             Ok(received) => received,
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,

@@ -206,7 +206,7 @@ impl Supervisor {
                 self.leave_container(unit);
             }
             let why = "its unit is started again";
-            self.core.events.push_back(Event::CancelAsked {
+            self.core.events.push_back(Event::CancelRequested {
                 run,
                 by: Actor::Supervisor,
                 why,

@@ -53,7 +53,12 @@ impl Supervisor {
         let _ = std::fs::remove_file(self.note_of(unit, ContainerOrder::LEAVE));
         if let Some(run) = self.sweep_of(unit) {
             let why = "its container left the list of agents, and its file is taken down";
-            self.core.events.push_back(Event::CancelAsked { run, by: by.clone(), why, said: None });
+            self.core.events.push_back(Event::CancelRequested {
+                run,
+                by: by.clone(),
+                why,
+                said: None,
+            });
         } else if let Some(env) = self.made_of(unit).and_then(way_to) {
             self.sweep_after(unit, env);
         }

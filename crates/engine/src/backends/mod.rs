@@ -8,7 +8,7 @@ mod pipe;
 mod pty;
 pub(crate) mod tmux;
 
-use crate::guardian_link::inheritance::End;
+use crate::guardian_link::inheritance::DescriptorKind;
 use crate::output::Screen;
 use crate::runs::input::Input;
 use crate::supervisor::Supervisor;
@@ -26,7 +26,7 @@ pub(crate) struct Connection {
     pub(crate) theirs: Option<[OwnedFd; 3]>,
     pub(crate) input: Input,
     /// The descriptors that the supervisor keeps. The guardian holds them too, so that they survive the supervisor.
-    pub(crate) ends: Vec<(End, Arc<OwnedFd>)>,
+    pub(crate) descriptors: Vec<(DescriptorKind, Arc<OwnedFd>)>,
 }
 
 /// What one backend does differently.
@@ -97,7 +97,7 @@ impl Supervisor {
 
 pub(crate) fn connect(spec: &RunSpec) -> io::Result<Connection> {
     if spec.purpose.is_transient() {
-        return Ok(Connection { theirs: None, input: Input::Closed, ends: Vec::new() });
+        return Ok(Connection { theirs: None, input: Input::Closed, descriptors: Vec::new() });
     }
     let connection = of(spec.backend).connect(spec)?;
     // The reserve of descriptors is for units that restart, not for runs of callers.

@@ -1,5 +1,5 @@
 use crate::backends::{Connection, RunBackend};
-use crate::guardian_link::inheritance::End;
+use crate::guardian_link::inheritance::DescriptorKind;
 use crate::runs::input::Input;
 use ostler_model::RunSpec;
 use ostler_os::Pipe;
@@ -21,14 +21,17 @@ impl RunBackend for PipeBackend {
 pub(super) fn connect(spec: &RunSpec) -> io::Result<Connection> {
     let stdout = Pipe::from_run()?;
     let stderr = Pipe::from_run()?;
-    let mut ends = vec![(End::Stdout, Arc::new(stdout.ours)), (End::Stderr, Arc::new(stderr.ours))];
+    let mut descriptors = vec![
+        (DescriptorKind::Stdout, Arc::new(stdout.ours)),
+        (DescriptorKind::Stderr, Arc::new(stderr.ours)),
+    ];
     let (stdin, input) = if spec.stdin {
         let pipe = Pipe::to_run()?;
         let ours = Arc::new(pipe.ours);
-        ends.push((End::Input, Arc::clone(&ours)));
+        descriptors.push((DescriptorKind::Input, Arc::clone(&ours)));
         (pipe.theirs, Input::Pipe(Mutex::new(Some(ours))))
     } else {
         (File::open("/dev/null")?.into(), Input::Closed)
     };
-    Ok(Connection { theirs: Some([stdin, stdout.theirs, stderr.theirs]), input, ends })
+    Ok(Connection { theirs: Some([stdin, stdout.theirs, stderr.theirs]), input, descriptors })
 }

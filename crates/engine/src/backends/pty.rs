@@ -1,5 +1,5 @@
 use crate::backends::{Connection, RunBackend};
-use crate::guardian_link::inheritance::End;
+use crate::guardian_link::inheritance::DescriptorKind;
 use crate::output::Screen;
 use crate::runs::input::Input;
 use ostler_model::RunSpec;
@@ -32,6 +32,6 @@ fn connect(spec: &RunSpec) -> io::Result<Connection> {
     Ok(Connection {
         theirs: Some([pty.theirs.try_clone()?, pty.theirs.try_clone()?, pty.theirs]),
         input: Input::Terminal { master: Arc::clone(&master), turn: Mutex::new(()) },
-        ends: vec![(End::Terminal, master)],
+        descriptors: vec![(DescriptorKind::Terminal, master)],
     })
 }

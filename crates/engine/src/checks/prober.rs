@@ -51,7 +51,7 @@ pub(crate) enum ProbeCommand {
     /// Receives its sd_notify messages.
     Receive {
         run: RunId,
-        word: std::os::unix::net::UnixDatagram,
+        socket: std::os::unix::net::UnixDatagram,
         report: Arc<AppReport>,
     },
     /// Expects its heartbeats from now on.
@@ -162,9 +162,9 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<ProbeCommand>, engine: Handle, 
         };
         let Some(order) = order else { break };
         match order {
-            ProbeCommand::Receive { run, word, report } => {
+            ProbeCommand::Receive { run, socket, report } => {
                 let (engine, notify) = (engine.clone(), Arc::clone(&notify));
-                let task = tasks.spawn(apps::receive(word, report, engine, notify));
+                let task = tasks.spawn(apps::receive(socket, report, engine, notify));
                 running.entry(run).or_default().push(task);
             }
             ProbeCommand::Liveness { report, heartbeat } => {

@@ -59,7 +59,7 @@ impl Supervisor {
             }
             Effect::Refuse { run, refusal: Refusal::ShuttingDown } => {
                 self.drop_live(run);
-                self.answer_in_vain(run);
+                self.answer_not_live(run);
                 if let Some(reply) = self.waiting.spawn_replies.remove(&run) {
                     let _ = reply.send(Err(SpawnRefused::ShuttingDown));
                 }
@@ -82,12 +82,12 @@ impl Supervisor {
         if let Some(reply) = self.waiting.spawn_replies.remove(&run) {
             let _ = reply.send(Err(SpawnRefused::Registry { message }));
         }
-        self.answer_in_vain(run);
+        self.answer_not_live(run);
         self.core.events.push_back(Event::IntentLost { run });
     }
 
     /// Answers callers that wait for a run that will not start.
-    fn answer_in_vain(&mut self, run: RunId) {
+    fn answer_not_live(&mut self, run: RunId) {
         for waiter in self.waiting.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::NotLive);
         }

@@ -1,7 +1,7 @@
 //! A run's first process: started, or adopted from an earlier supervisor.
 
 use crate::backends;
-use crate::guardian_link::inheritance::End;
+use crate::guardian_link::inheritance::DescriptorKind;
 use crate::guardian_link::{sources, status_of};
 use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
 use crate::runs::input::Input;
@@ -81,13 +81,13 @@ impl Supervisor {
         let reaper = match scope.has_leaf() {
             true => None,
             false => ostler_os::new_reaper_note().ok().and_then(|note| {
-                connection.ends.push((End::Note, Arc::clone(&note)));
+                connection.descriptors.push((DescriptorKind::ReaperNote, Arc::clone(&note)));
                 let run = c_string(run.to_string().as_bytes()).ok()?;
                 let instance = c_string(self.identity.instance.to_string().as_bytes()).ok()?;
                 Some(ReaperOrder { run, instance, note })
             }),
         };
-        self.keep_ends(run, &connection.ends);
+        self.keep_descriptors(run, &connection.descriptors);
         let launched = self.platform.launcher.launch(
             &Launch {
                 program,
@@ -111,7 +111,7 @@ impl Supervisor {
             Err(error) => {
                 self.platform.scopes.take_back(scope);
                 if !is_passing {
-                    self.let_go_ends(run, &connection.ends);
+                    self.let_go_descriptors(run, &connection.descriptors);
                 }
                 return Err(error);
             }
@@ -138,7 +138,7 @@ impl Supervisor {
             self.threads.output_writer.add(NewLog {
                 run,
                 state: Arc::clone(&live.output),
-                sources: sources(&connection.ends),
+                sources: sources(&connection.descriptors),
                 most_bytes,
                 resumed: None,
             });
@@ -157,8 +157,8 @@ impl Supervisor {
         live.process = Some(launched.process);
         live.scope = Some(scope);
         live.input = Arc::new(connection.input);
-        let waited_with = std::mem::replace(&mut live.ends, connection.ends);
-        self.let_go_ends(run, &waited_with);
+        let waited_with = std::mem::replace(&mut live.descriptors, connection.descriptors);
+        self.let_go_descriptors(run, &waited_with);
         self.runs.leaders.insert(identity.fingerprint.pid, run);
         self.watch_screen(run);
         Ok(identity)
@@ -168,7 +168,8 @@ impl Supervisor {
     pub(crate) fn adopt(&mut self, record: &RunRecord) {
         let run = record.run_id;
         let token = self.new_token(run);
-        let held = self.guardian.guardian_link.inheritance.take_end(run, End::Process);
+        let held =
+            self.guardian.guardian_link.inheritance.take_of_run(run, DescriptorKind::Process);
         let process = match (record.fingerprint(), held) {
             (Some(fingerprint), Some(held)) => Some(Process::held(held, fingerprint)),
             (Some(fingerprint), None) => {
@@ -193,15 +194,18 @@ impl Supervisor {
         }
         let leader = record.process_group_id.or(record.pid).unwrap_or(0);
         let is_gone = process.is_none();
-        let (mut ends, input) = self.take_ends(run);
+        let (mut descriptors, input) = self.take_descriptors(run);
         if let Some(fingerprint) = record.reaper.as_deref() {
-            let held = ends.iter().find(|(end, _)| *end == End::Note);
+            let held = descriptors.iter().find(|(kind, _)| *kind == DescriptorKind::ReaperNote);
             let held = held.map(|(_, note)| Arc::clone(note));
             let is_held = held.is_some();
             let reaper = RunReaper::found(fingerprint.clone(), held);
             if let Some(note) = reaper.note().filter(|_| !is_held) {
-                self.guardian.guardian_link.fd_store.keep(&End::Note.name(run), &**note);
-                ends.push((End::Note, Arc::clone(note)));
+                self.guardian
+                    .guardian_link
+                    .fd_store
+                    .keep(&DescriptorKind::ReaperNote.name(run), &**note);
+                descriptors.push((DescriptorKind::ReaperNote, Arc::clone(note)));
             }
             if reaper.is_alive() {
                 self.runs.strays.reapers.insert(fingerprint.pid, fingerprint.start_time);
@@ -209,7 +213,7 @@ impl Supervisor {
             scope.hold_by(reaper);
         }
         self.threads.limit_watch.add(run, scope.memory_alarm(leader));
-        let output = self.resumed_output(record, &ends);
+        let output = self.resumed_output(record, &descriptors);
         self.note_gaps(record);
         self.runs.live.insert(
             run,
@@ -222,8 +226,8 @@ impl Supervisor {
                 watch: None,
                 output: Arc::clone(&output),
                 input: Arc::new(input),
-                hands: Arc::default(),
-                ends: ends.clone(),
+                attach_count: Arc::default(),
+                descriptors: descriptors.clone(),
                 root_gone: is_gone,
                 is_adopted: true,
                 is_watched_by_descriptor: true,
@@ -234,7 +238,7 @@ impl Supervisor {
             },
         );
         self.watch_client(run, record.client.as_deref());
-        let sources = sources(&ends);
+        let sources = sources(&descriptors);
         if !sources.is_empty() {
             self.threads.output_writer.add(NewLog {
                 run,
@@ -259,44 +263,65 @@ impl Supervisor {
     }
 
     /// The run's standard input, output and terminal, as the guardian or systemd held them.
-    fn take_ends(&mut self, run: RunId) -> (Vec<(End, Arc<OwnedFd>)>, Input) {
-        let mut ends = Vec::new();
+    fn take_descriptors(&mut self, run: RunId) -> (Vec<(DescriptorKind, Arc<OwnedFd>)>, Input) {
+        let mut descriptors = Vec::new();
         let mut input = Input::Closed;
         // Contains what the run reported while no supervisor was listening.
-        if let Some(word) = self.guardian.guardian_link.inheritance.take_end(run, End::Word) {
-            self.guardian.guardian_link.words.insert(run, word);
+        if let Some(socket) =
+            self.guardian.guardian_link.inheritance.take_of_run(run, DescriptorKind::NotifySocket)
+        {
+            self.guardian.guardian_link.notify_sockets.insert(run, socket);
         }
-        for end in [End::Input, End::Stdout, End::Stderr, End::Terminal, End::Note] {
-            let Some(descriptor) = self.guardian.guardian_link.inheritance.take_end(run, end)
+        for kind in [
+            DescriptorKind::Input,
+            DescriptorKind::Stdout,
+            DescriptorKind::Stderr,
+            DescriptorKind::Terminal,
+            DescriptorKind::ReaperNote,
+        ] {
+            let Some(descriptor) = self.guardian.guardian_link.inheritance.take_of_run(run, kind)
             else {
                 continue;
             };
             let descriptor = Arc::new(descriptor);
-            match end {
-                End::Input => input = Input::Pipe(Mutex::new(Some(Arc::clone(&descriptor)))),
-                End::Terminal => {
+            match kind {
+                DescriptorKind::Input => {
+                    input = Input::Pipe(Mutex::new(Some(Arc::clone(&descriptor))))
+                }
+                DescriptorKind::Terminal => {
                     let master = Arc::clone(&descriptor);
                     input = Input::Terminal { master, turn: Mutex::new(()) };
                 }
-                End::Stdout | End::Stderr | End::Process | End::Word | End::Spec | End::Note => {}
+                DescriptorKind::Stdout
+                | DescriptorKind::Stderr
+                | DescriptorKind::Process
+                | DescriptorKind::NotifySocket
+                | DescriptorKind::Spec
+                | DescriptorKind::ReaperNote => {}
             }
-            ends.push((end, descriptor));
+            descriptors.push((kind, descriptor));
         }
-        (ends, input)
+        (descriptors, input)
     }
 
     /// The limit for the output of one run.
     pub(crate) fn log_bytes(&self) -> u64 {
-        self.identity.settings.log_bytes.min(self.faces.handle.output_total().most())
+        self.identity.settings.log_bytes.min(self.endpoints.handle.output_total().most())
     }
 
-    fn resumed_output(&self, record: &RunRecord, ends: &[(End, Arc<OwnedFd>)]) -> Arc<OutputState> {
+    fn resumed_output(
+        &self,
+        record: &RunRecord,
+        descriptors: &[(DescriptorKind, Arc<OwnedFd>)],
+    ) -> Arc<OutputState> {
         let folder = self.identity.home.run_folder(record.run_id);
-        let is_received = ends.iter().any(|(end, _)| !matches!(end, End::Input | End::Note));
+        let is_received = descriptors
+            .iter()
+            .any(|(kind, _)| !matches!(kind, DescriptorKind::Input | DescriptorKind::ReaperNote));
         if !is_received {
             return Arc::new(OutputState::of_ended(folder, record.output_bytes));
         }
-        let terminal = ends.iter().find(|(end, _)| *end == End::Terminal);
+        let terminal = descriptors.iter().find(|(kind, _)| *kind == DescriptorKind::Terminal);
         let screen = match (terminal, self.pane_note(record)) {
             (Some((_, master)), _) => {
                 Some(Screen::undrawn(ostler_os::terminal_size(&**master).unwrap_or_default()))

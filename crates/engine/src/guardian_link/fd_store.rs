@@ -1,6 +1,6 @@
 //! Messages to the guardian (or systemd), and the file descriptors it holds for the supervisor.
 
-use crate::guardian_link::inheritance::End;
+use crate::guardian_link::inheritance::DescriptorKind;
 use ostler_model::RunId;
 use ostler_os::{Notifier, Sent};
 use std::collections::VecDeque;
@@ -49,7 +49,7 @@ impl FdStore {
     }
 
     pub(crate) fn keep_process(&mut self, run: RunId, pid: i32, descriptor: impl AsFd) {
-        let name = End::Process.name(run);
+        let name = DescriptorKind::Process.name(run);
         let text = format!("FDSTORE=1\nFDPOLL=0\nFDNAME={name}\nX_OSTLER_PROCESS={pid}");
         self.send(text, Some(descriptor.as_fd()));
     }

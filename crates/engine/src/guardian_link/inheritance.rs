@@ -9,31 +9,31 @@ use std::sync::Arc;
 
 /// The kind of a run's file descriptor. Its letter ends the descriptor's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum DescriptorKind {
     Input,
     Stdout,
     Stderr,
     Terminal,
     Process,
     /// The socket on which the run reports that it is ready.
-    Word,
+    NotifySocket,
     /// The spec of a run that waits for a place in its pool.
     Spec,
     /// The note of its reaper.
-    Note,
+    ReaperNote,
 }
 
-impl End {
+impl DescriptorKind {
     fn letter(self) -> char {
         match self {
-            End::Input => 'i',
-            End::Stdout => 'o',
-            End::Stderr => 'e',
-            End::Terminal => 't',
-            End::Process => 'p',
-            End::Word => 'w',
-            End::Spec => 's',
-            End::Note => 'n',
+            DescriptorKind::Input => 'i',
+            DescriptorKind::Stdout => 'o',
+            DescriptorKind::Stderr => 'e',
+            DescriptorKind::Terminal => 't',
+            DescriptorKind::Process => 'p',
+            DescriptorKind::NotifySocket => 'w',
+            DescriptorKind::Spec => 's',
+            DescriptorKind::ReaperNote => 'n',
         }
     }
 
@@ -69,19 +69,19 @@ impl Inheritance {
         self.descriptors.remove(name)
     }
 
-    pub(crate) fn take_end(&mut self, run: RunId, end: End) -> Option<OwnedFd> {
-        self.take(&end.name(run))
+    pub(crate) fn take_of_run(&mut self, run: RunId, kind: DescriptorKind) -> Option<OwnedFd> {
+        self.take(&kind.name(run))
     }
 
     pub(crate) fn has_output(&self, run: RunId) -> bool {
-        [End::Stdout, End::Stderr, End::Terminal]
+        [DescriptorKind::Stdout, DescriptorKind::Stderr, DescriptorKind::Terminal]
             .iter()
-            .any(|end| self.descriptors.contains_key(&end.name(run)))
+            .any(|kind| self.descriptors.contains_key(&kind.name(run)))
     }
 
-    /// The fate of a run whose process was never recorded. Its pipes are stored before its program starts, its process
+    /// Why a run whose process was never recorded is not alive. Its pipes are stored before its program starts, its process
     /// right after.
-    pub(crate) fn fate_of(&self, run: RunId) -> Gone {
+    pub(crate) fn why_gone(&self, run: RunId) -> Gone {
         if self.process(run).is_some() {
             Gone::BeforeItsProcess
         } else if self.has_output(run) || !self.is_of_another {
@@ -92,12 +92,12 @@ impl Inheritance {
     }
 
     pub(crate) fn process(&self, run: RunId) -> Option<&OwnedFd> {
-        self.descriptors.get(&End::Process.name(run))
+        self.descriptors.get(&DescriptorKind::Process.name(run))
     }
 
     /// The note of the run's reaper.
     pub(crate) fn note(&self, run: RunId) -> Option<Arc<OwnedFd>> {
-        let note = self.descriptors.get(&End::Note.name(run))?;
+        let note = self.descriptors.get(&DescriptorKind::ReaperNote.name(run))?;
         note.try_clone().ok().map(Arc::new)
     }
 

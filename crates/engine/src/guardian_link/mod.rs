@@ -6,8 +6,8 @@ pub(crate) mod inheritance;
 
 use crate::guardian_link::fd_store::FdStore;
 use crate::guardian_link::inheritance::{
-    APP_SOCKET, APP_SOCKET_FILE, CONTROL_SOCKET, CONTROL_SOCKET_FILE, End, Inheritance, LOCK,
-    REAPED, SPLICE,
+    APP_SOCKET, APP_SOCKET_FILE, CONTROL_SOCKET, CONTROL_SOCKET_FILE, DescriptorKind, Inheritance,
+    LOCK, REAPED, SPLICE,
 };
 use crate::output::{Source, left_over};
 use crate::supervisor::{GUARDIAN, GUARDIAN_CONNECTION, REPORTS, Supervisor};
@@ -59,7 +59,7 @@ pub(crate) struct GuardianLink {
     pub(crate) fd_store: FdStore,
     pub(crate) inheritance: Inheritance,
     /// The sockets on which runs report readiness. Reports sent while no supervisor runs are kept for the next.
-    pub(crate) words: HashMap<RunId, OwnedFd>,
+    pub(crate) notify_sockets: HashMap<RunId, OwnedFd>,
     /// Exits that the guardian saw, by pid.
     ends: HashMap<i32, Ending>,
     reports: Option<OwnedFd>,
@@ -86,7 +86,7 @@ impl GuardianLink {
         Self {
             fd_store: fd_store.unwrap_or_default(),
             inheritance,
-            words: HashMap::new(),
+            notify_sockets: HashMap::new(),
             ends,
             reports,
             // The guardian is our parent. Otherwise it is dead, and its pid may belong to another process.
@@ -311,12 +311,12 @@ impl Supervisor {
         for (name, descriptor) in &self.guardian.guardian_link.permanent {
             fd_store.keep(name, &**descriptor);
         }
-        for (run, word) in &self.guardian.guardian_link.words {
-            fd_store.keep(&End::Word.name(*run), word);
+        for (run, socket) in &self.guardian.guardian_link.notify_sockets {
+            fd_store.keep(&DescriptorKind::NotifySocket.name(*run), socket);
         }
         for (run, live) in self.runs.live.iter().filter(|(_, live)| !live.is_passing) {
-            for (end, descriptor) in &live.ends {
-                fd_store.keep(&end.name(*run), &**descriptor);
+            for (kind, descriptor) in &live.descriptors {
+                fd_store.keep(&kind.name(*run), &**descriptor);
             }
             if let Some(process) = &live.process {
                 fd_store.keep_process(*run, process.fingerprint().pid, process);
@@ -334,31 +334,39 @@ impl Supervisor {
         self.runs.live.get(&run).is_some_and(|live| live.is_passing)
     }
 
-    pub(crate) fn keep_ends(&mut self, run: RunId, ends: &[(End, Arc<OwnedFd>)]) {
+    pub(crate) fn keep_descriptors(
+        &mut self,
+        run: RunId,
+        descriptors: &[(DescriptorKind, Arc<OwnedFd>)],
+    ) {
         if self.is_passing(run) {
             return;
         }
-        for (end, descriptor) in ends {
-            self.guardian.guardian_link.fd_store.keep(&end.name(run), &**descriptor);
+        for (kind, descriptor) in descriptors {
+            self.guardian.guardian_link.fd_store.keep(&kind.name(run), &**descriptor);
         }
     }
 
-    pub(crate) fn let_go_ends(&mut self, run: RunId, ends: &[(End, Arc<OwnedFd>)]) {
-        for (end, _) in ends {
-            self.guardian.guardian_link.fd_store.let_go(&end.name(run));
+    pub(crate) fn let_go_descriptors(
+        &mut self,
+        run: RunId,
+        descriptors: &[(DescriptorKind, Arc<OwnedFd>)],
+    ) {
+        for (kind, _) in descriptors {
+            self.guardian.guardian_link.fd_store.let_go(&kind.name(run));
         }
     }
 
-    pub(crate) fn let_go_word(&mut self, run: RunId) {
-        if self.guardian.guardian_link.words.remove(&run).is_some() {
-            self.guardian.guardian_link.fd_store.let_go(&End::Word.name(run));
+    pub(crate) fn let_go_notify_socket(&mut self, run: RunId) {
+        if self.guardian.guardian_link.notify_sockets.remove(&run).is_some() {
+            self.guardian.guardian_link.fd_store.let_go(&DescriptorKind::NotifySocket.name(run));
         }
     }
 
     pub(crate) fn input_closed(&mut self, run: RunId) {
         if let Some(live) = self.runs.live.get_mut(&run) {
-            live.ends.retain(|(end, _)| *end != End::Input);
-            self.guardian.guardian_link.fd_store.let_go(&End::Input.name(run));
+            live.descriptors.retain(|(kind, _)| *kind != DescriptorKind::Input);
+            self.guardian.guardian_link.fd_store.let_go(&DescriptorKind::Input.name(run));
         }
     }
 
@@ -435,13 +443,18 @@ fn describe_end(process: &Process, reaper: Option<&RunReaper>) -> Option<Ending>
 }
 
 /// The descriptors from which a run's output is read.
-pub(crate) fn sources(ends: &[(End, Arc<OwnedFd>)]) -> Vec<Source> {
-    ends.iter()
-        .filter_map(|(end, descriptor)| match end {
-            End::Stdout => Some(Source::Stdout(Arc::clone(descriptor))),
-            End::Stderr => Some(Source::Stderr(Arc::clone(descriptor))),
-            End::Terminal => Some(Source::Terminal(Arc::clone(descriptor))),
-            End::Input | End::Word | End::Process | End::Spec | End::Note => None,
+pub(crate) fn sources(descriptors: &[(DescriptorKind, Arc<OwnedFd>)]) -> Vec<Source> {
+    descriptors
+        .iter()
+        .filter_map(|(kind, descriptor)| match kind {
+            DescriptorKind::Stdout => Some(Source::Stdout(Arc::clone(descriptor))),
+            DescriptorKind::Stderr => Some(Source::Stderr(Arc::clone(descriptor))),
+            DescriptorKind::Terminal => Some(Source::Terminal(Arc::clone(descriptor))),
+            DescriptorKind::Input
+            | DescriptorKind::NotifySocket
+            | DescriptorKind::Process
+            | DescriptorKind::Spec
+            | DescriptorKind::ReaperNote => None,
         })
         .collect()
 }

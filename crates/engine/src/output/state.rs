@@ -140,20 +140,21 @@ impl OutputState {
     }
 
     /// From now on, queries of the program are answered while no client is attached whose terminal would answer.
-    pub(crate) fn answer_queries(&self, input: &Arc<Input>, hands: &Arc<AttachCount>) {
+    pub(crate) fn answer_queries(&self, input: &Arc<Input>, attach_count: &Arc<AttachCount>) {
         if input.is_terminal() {
-            let _ = self.query_input.set((Arc::clone(input), Arc::clone(hands)));
+            let _ = self.query_input.set((Arc::clone(input), Arc::clone(attach_count)));
         }
     }
 
     /// If another caller is typing at this moment, or the program does not read, there is no answer: programs ask again
     /// or go on without one.
     fn reply(&self, replies: &[u8]) {
-        let Some((input, hands)) = self.query_input.get().filter(|_| !replies.is_empty()) else {
+        let Some((input, attach_count)) = self.query_input.get().filter(|_| !replies.is_empty())
+        else {
             return;
         };
         if let Input::Terminal { master, turn } = &**input
-            && hands.attached() == 0
+            && attach_count.attached() == 0
             && let Ok(_turn) = turn.try_lock()
         {
             let _ = ostler_os::write_all(&**master, replies);

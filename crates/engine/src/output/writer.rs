@@ -80,7 +80,7 @@ enum WriterCommand {
     /// The run is over: stop reading, even if a process still holds the other end.
     Close(RunId),
     /// The rest of one run's output belongs to another run from now on.
-    Hand {
+    MoveOutput {
         from: RunId,
         to: RunId,
         state: Arc<OutputState>,
@@ -151,8 +151,14 @@ impl OutputWriter {
         self.order(WriterCommand::Close(run));
     }
 
-    pub(crate) fn hand(&self, from: RunId, to: RunId, state: Arc<OutputState>, most_bytes: u64) {
-        self.order(WriterCommand::Hand { from, to, state, most_bytes });
+    pub(crate) fn move_output(
+        &self,
+        from: RunId,
+        to: RunId,
+        state: Arc<OutputState>,
+        most_bytes: u64,
+    ) {
+        self.order(WriterCommand::MoveOutput { from, to, state, most_bytes });
     }
 
     pub(crate) fn remove_folder(&self, folder: PathBuf) {
@@ -344,8 +350,8 @@ impl Worker {
             match order {
                 WriterCommand::Add(log) => self.add(log),
                 WriterCommand::Close(run) => self.close(run),
-                WriterCommand::Hand { from, to, state, most_bytes } => {
-                    self.hand(from, to, state, most_bytes)
+                WriterCommand::MoveOutput { from, to, state, most_bytes } => {
+                    self.move_output(from, to, state, most_bytes)
                 }
                 WriterCommand::RemoveFolder(folder) => {
                     let _ = std::fs::remove_dir_all(folder);
@@ -557,7 +563,7 @@ impl Worker {
         Some(stream)
     }
 
-    fn hand(&mut self, from: RunId, to: RunId, state: Arc<OutputState>, most_bytes: u64) {
+    fn move_output(&mut self, from: RunId, to: RunId, state: Arc<OutputState>, most_bytes: u64) {
         let Some(old) = self.logs.remove(&from) else {
             state.end();
             (self.notify)(OutputEvent::Ended { run: to });

@@ -1,6 +1,6 @@
 //! The engine's part of pools: which names are valid, and replies to callers whose run has to wait.
 
-use crate::guardian_link::inheritance::End;
+use crate::guardian_link::inheritance::DescriptorKind;
 use crate::supervisor::Supervisor;
 use crate::units::Declaration;
 use ostler_core::{Event, NewRun};
@@ -83,9 +83,9 @@ impl Supervisor {
         let Some(live) = self.runs.live.get_mut(&run) else { return };
         let kept = live.spec.as_ref().and_then(|spec| serde_json::to_vec(spec).ok());
         if let Some(Ok(kept)) = kept.map(|bytes| ostler_os::memory_file(&bytes)) {
-            live.ends = vec![(End::Spec, Arc::new(kept))];
-            let ends = live.ends.clone();
-            self.keep_ends(run, &ends);
+            live.descriptors = vec![(DescriptorKind::Spec, Arc::new(kept))];
+            let descriptors = live.descriptors.clone();
+            self.keep_descriptors(run, &descriptors);
         }
     }
 
@@ -95,7 +95,9 @@ impl Supervisor {
         if record.state != RunState::Queued {
             return false;
         }
-        let Some(kept) = self.guardian.guardian_link.inheritance.take_end(run, End::Spec) else {
+        let Some(kept) =
+            self.guardian.guardian_link.inheritance.take_of_run(run, DescriptorKind::Spec)
+        else {
             return false;
         };
         let spec = ostler_os::read_memory_file(kept).ok();
@@ -105,7 +107,7 @@ impl Supervisor {
         };
         let (limits, detach) = (spec.limits, spec.detach);
         self.add_live(run, Box::new(spec), None, false);
-        self.guardian.guardian_link.fd_store.let_go(&End::Spec.name(run));
+        self.guardian.guardian_link.fd_store.let_go(&DescriptorKind::Spec.name(run));
         self.keep_spec(run);
         let new = NewRun { by: Actor::Supervisor, record: record.clone(), limits, detach };
         self.core.events.push_back(Event::Requeued(Box::new(new)));

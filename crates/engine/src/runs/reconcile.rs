@@ -317,7 +317,7 @@ impl Supervisor {
         Observation {
             gone: match record.pid {
                 Some(_) => Gone::Process,
-                None => self.guardian.guardian_link.inheritance.fate_of(record.run_id),
+                None => self.guardian.guardian_link.inheritance.why_gone(record.run_id),
             },
             identity: alive.map(|fingerprint| Identity {
                 process_group_id: leader.group,

@@ -1,7 +1,7 @@
 //! The end of a live run: it exited, another supervisor took it over, or it never started.
 
 use crate::backends;
-use crate::guardian_link::inheritance::End;
+use crate::guardian_link::inheritance::DescriptorKind;
 use crate::handle::{Cancelled, SpawnRefused};
 use crate::output::OutputState;
 use crate::runs::input::Input;
@@ -81,11 +81,11 @@ impl Supervisor {
         }
         self.runs.leaders.insert(fingerprint.pid, id);
         let output = Arc::new(OutputState::new(self.identity.home.run_folder(id), None));
-        self.threads.output_writer.hand(run, id, Arc::clone(&output), self.log_bytes());
-        let handed = self.runs.live.get_mut(&run).map(|live| std::mem::take(&mut live.ends));
+        self.threads.output_writer.move_output(run, id, Arc::clone(&output), self.log_bytes());
+        let handed = self.runs.live.get_mut(&run).map(|live| std::mem::take(&mut live.descriptors));
         let handed = handed.unwrap_or_default();
-        self.keep_ends(id, &handed);
-        self.let_go_ends(run, &handed);
+        self.keep_descriptors(id, &handed);
+        self.let_go_descriptors(run, &handed);
         if let Some(process) = &process {
             self.guardian.guardian_link.fd_store.keep_process(id, fingerprint.pid, process);
         }
@@ -100,8 +100,8 @@ impl Supervisor {
                 watch: None,
                 output: Arc::clone(&output),
                 input: Arc::new(Input::Closed),
-                hands: Arc::default(),
-                ends: handed,
+                attach_count: Arc::default(),
+                descriptors: handed,
                 root_gone: false,
                 is_adopted: false,
                 is_watched_by_descriptor,
@@ -223,8 +223,8 @@ impl Supervisor {
         // A check has no checks of its own, and sends no notifications.
         if !self.is_passing(run) {
             self.threads.prober.forget(run);
-            self.faces.apps.forget(run);
-            self.faces.sockets.forget_notify_socket(run);
+            self.endpoints.apps.forget(run);
+            self.endpoints.sockets.forget_notify_socket(run);
         }
         self.threads.limit_watch.remove(run);
         self.unwatch_screen(run);
@@ -249,11 +249,11 @@ impl Supervisor {
             }
         }
         if !live.is_passing {
-            self.let_go_ends(run, &live.ends);
+            self.let_go_descriptors(run, &live.descriptors);
         }
-        self.let_go_word(run);
+        self.let_go_notify_socket(run);
         if live.process.is_some() && !live.is_passing {
-            self.guardian.guardian_link.fd_store.let_go(&End::Process.name(run));
+            self.guardian.guardian_link.fd_store.let_go(&DescriptorKind::Process.name(run));
         }
         if !live.output.is_ended() {
             self.threads.output_writer.close(run);

@@ -282,7 +282,7 @@ impl Supervisor {
     }
 
     /// All processes that could not be ended and still live.
-    pub(crate) fn all_that_lives_on(&self) -> Vec<String> {
+    pub(crate) fn all_survivors(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for (key, left) in &self.runs.strays.unkillable {
             let alive = left.iter().filter(|left| ostler_os::is_same_process(left));

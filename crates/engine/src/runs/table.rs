@@ -1,6 +1,6 @@
 //! The dispatcher's data of one live run, besides its record.
 
-use crate::guardian_link::inheritance::End;
+use crate::guardian_link::inheritance::DescriptorKind;
 use crate::output::OutputState;
 use crate::runs::input::Input;
 use crate::runs::viewers::AttachCount;
@@ -25,9 +25,9 @@ pub(crate) struct LiveRun {
     pub(crate) watch: Option<Watch>,
     pub(crate) output: Arc<OutputState>,
     pub(crate) input: Arc<Input>,
-    pub(crate) hands: Arc<AttachCount>,
+    pub(crate) attach_count: Arc<AttachCount>,
     /// The descriptors that the guardian also holds.
-    pub(crate) ends: Vec<(End, Arc<OwnedFd>)>,
+    pub(crate) descriptors: Vec<(DescriptorKind, Arc<OwnedFd>)>,
     /// The pid of its first process, which is also its process group.
     pub(crate) leader: i32,
     pub(crate) root_gone: bool,

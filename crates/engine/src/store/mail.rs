@@ -1,6 +1,6 @@
 //! Mail and nudges: only the dispatcher writes them, and it replies after they are on disk.
 
-use crate::handle::{Ask, Handle};
+use crate::handle::{Handle, Request};
 use crate::supervisor::Supervisor;
 use ostler_model::{Mail, MailDraft, MailKind, Nudge, NudgeDraft, Receipt, What, letter_id};
 use ostler_registry::{RegistryError, Sent};
@@ -35,7 +35,7 @@ impl From<RegistryError> for NotKept {
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, NotKept>>;
 
-pub(crate) enum MailAsk {
+pub(crate) enum MailRequest {
     Send { draft: MailDraft, reply: Reply<Mail> },
     Claim { to: String, most: u32, reply: Reply<Vec<Mail>> },
     Settle { ids: Vec<String>, is_read: bool, reply: Reply<Vec<Mail>> },
@@ -78,29 +78,29 @@ impl MailNews {
 }
 
 impl Supervisor {
-    pub(crate) fn take_mail(&mut self, ask: MailAsk) {
+    pub(crate) fn take_mail(&mut self, request: MailRequest) {
         let now_ms = ostler_os::wall_ms();
-        match ask {
-            MailAsk::Send { draft, reply } => {
+        match request {
+            MailRequest::Send { draft, reply } => {
                 let _ = reply.send(self.send_mail(draft, now_ms));
             }
-            MailAsk::Claim { to, most, reply } => self.claim_mail(&to, most, now_ms, reply),
-            MailAsk::Settle { ids, is_read, reply } => {
+            MailRequest::Claim { to, most, reply } => self.claim_mail(&to, most, now_ms, reply),
+            MailRequest::Settle { ids, is_read, reply } => {
                 let settled =
                     self.store.registry.settle_mail(self.identity.instance, &ids, is_read, now_ms);
                 let _ = reply.send(self.describe(settled));
             }
-            MailAsk::Remove { ids, reply } => {
+            MailRequest::Remove { ids, reply } => {
                 let removed = self.store.registry.remove_mail(self.identity.instance, &ids, now_ms);
                 let _ = reply.send(self.describe(removed));
             }
-            MailAsk::Queue { draft, reply } => {
+            MailRequest::Queue { draft, reply } => {
                 let _ = reply.send(self.queue_nudge(draft, now_ms));
             }
-            MailAsk::ClaimNudges { to, most, reply } => {
+            MailRequest::ClaimNudges { to, most, reply } => {
                 self.claim_nudges(&to, most, now_ms, reply);
             }
-            MailAsk::SettleNudge { id, receipt, why, reply } => {
+            MailRequest::SettleNudge { id, receipt, why, reply } => {
                 let registry = &mut self.store.registry;
                 let settled =
                     registry.settle_nudge(self.identity.instance, &id, receipt, &why, now_ms);
@@ -115,7 +115,7 @@ impl Supervisor {
         let mail = Mail { id, from, to, subject, body, kind, sent_at_ms: now_ms, read_at_ms: None };
         match self.store.registry.send_mail(self.identity.instance, &mail)? {
             Sent::Now => {
-                self.faces.handle.mail_news().add(std::iter::once(&mail.to));
+                self.endpoints.handle.mail_news().add(std::iter::once(&mail.to));
                 self.wake_for(&mail.to, &format!("mail from {}", mail.from));
                 if mail.kind == MailKind::Handoff {
                     let evidence = json!({ "unit": mail.to, "mail": mail.id });
@@ -184,7 +184,7 @@ impl Supervisor {
 
     fn describe(&self, changed: Result<Vec<Mail>, RegistryError>) -> Result<Vec<Mail>, NotKept> {
         let changed = changed?;
-        self.faces.handle.mail_news().add(changed.iter().map(|mail| &mail.to));
+        self.endpoints.handle.mail_news().add(changed.iter().map(|mail| &mail.to));
         Ok(changed)
     }
 
@@ -193,7 +193,7 @@ impl Supervisor {
         const MOST: u64 = 1_000;
         let now_ms = ostler_os::wall_ms();
         if let Ok(boxes) = self.store.registry.forget_mail(self.identity.instance, now_ms, MOST) {
-            self.faces.handle.mail_news().add(boxes.iter());
+            self.endpoints.handle.mail_news().add(boxes.iter());
         }
         let _ = self.store.registry.forget_nudges(self.identity.instance, now_ms, MOST);
     }
@@ -205,34 +205,34 @@ fn new_id(now_ms: u64) -> Result<String, NotKept> {
 }
 
 impl Handle {
-    async fn ask_mail<T>(&self, make: impl FnOnce(Reply<T>) -> MailAsk) -> Result<T, NotKept> {
-        self.ask(|reply| Ask::Mail(make(reply))).await.unwrap_or(Err(NotKept::ShuttingDown))
+    async fn ask_mail<T>(&self, make: impl FnOnce(Reply<T>) -> MailRequest) -> Result<T, NotKept> {
+        self.ask(|reply| Request::Mail(make(reply))).await.unwrap_or(Err(NotKept::ShuttingDown))
     }
 
     pub async fn send_mail(&self, draft: MailDraft) -> Result<Mail, NotKept> {
-        self.ask_mail(|reply| MailAsk::Send { draft, reply }).await
+        self.ask_mail(|reply| MailRequest::Send { draft, reply }).await
     }
 
     /// The messages belong to this caller until they are settled or the claim expires.
     pub async fn claim_mail(&self, to: String, most: u32) -> Result<Vec<Mail>, NotKept> {
-        self.ask_mail(|reply| MailAsk::Claim { to, most, reply }).await
+        self.ask_mail(|reply| MailRequest::Claim { to, most, reply }).await
     }
 
     pub async fn settle_mail(&self, ids: Vec<String>, is_read: bool) -> Result<Vec<Mail>, NotKept> {
-        self.ask_mail(|reply| MailAsk::Settle { ids, is_read, reply }).await
+        self.ask_mail(|reply| MailRequest::Settle { ids, is_read, reply }).await
     }
 
     /// Returns the messages that existed.
     pub async fn remove_mail(&self, ids: Vec<String>) -> Result<Vec<Mail>, NotKept> {
-        self.ask_mail(|reply| MailAsk::Remove { ids, reply }).await
+        self.ask_mail(|reply| MailRequest::Remove { ids, reply }).await
     }
 
     pub async fn queue_nudge(&self, draft: NudgeDraft) -> Result<Nudge, NotKept> {
-        self.ask_mail(|reply| MailAsk::Queue { draft, reply }).await
+        self.ask_mail(|reply| MailRequest::Queue { draft, reply }).await
     }
 
     pub async fn claim_nudges(&self, to: String, most: u32) -> Result<Vec<Nudge>, NotKept> {
-        self.ask_mail(|reply| MailAsk::ClaimNudges { to, most, reply }).await
+        self.ask_mail(|reply| MailRequest::ClaimNudges { to, most, reply }).await
     }
 
     pub async fn settle_nudge(
@@ -241,6 +241,6 @@ impl Handle {
         receipt: Receipt,
         why: String,
     ) -> Result<Option<Nudge>, NotKept> {
-        self.ask_mail(|reply| MailAsk::SettleNudge { id, receipt, why, reply }).await
+        self.ask_mail(|reply| MailRequest::SettleNudge { id, receipt, why, reply }).await
     }
 }

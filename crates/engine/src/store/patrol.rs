@@ -1,12 +1,12 @@
 //! The patrol's stored state: only the dispatcher writes it, and it replies after it is on disk.
 
-use crate::handle::{Ask, Handle};
+use crate::handle::{Handle, Request};
 use crate::store::mail::{NotKept, Reply};
 use crate::supervisor::Supervisor;
 use ostler_model::{Actor, Entry, PatrolNote, PatrolOrders, PatrolSave, WatchReport};
 use ostler_registry::{Batch, Ordered};
 
-pub(crate) enum PatrolAsk {
+pub(crate) enum PatrolRequest {
     Save { save: Box<PatrolSave>, reply: Reply<()> },
     Say { agent: String, said: WatchReport, reply: Reply<()> },
     Order { seen: Box<PatrolOrders>, now: Box<PatrolOrders>, reply: Reply<()> },
@@ -14,17 +14,17 @@ pub(crate) enum PatrolAsk {
 }
 
 impl Supervisor {
-    pub(crate) fn take_patrol(&mut self, ask: PatrolAsk) {
+    pub(crate) fn take_patrol(&mut self, request: PatrolRequest) {
         let instance = self.identity.instance;
-        let (done, reply) = match ask {
-            PatrolAsk::Save { save, reply } => {
+        let (done, reply) = match request {
+            PatrolRequest::Save { save, reply } => {
                 (self.store.registry.save_patrol(instance, &save).map_err(NotKept::from), reply)
             }
-            PatrolAsk::Say { agent, said, reply } => {
+            PatrolRequest::Say { agent, said, reply } => {
                 let said = self.store.registry.report_agent(instance, &agent, &said);
                 (said.map_err(NotKept::from), reply)
             }
-            PatrolAsk::Order { seen, now, reply } => {
+            PatrolRequest::Order { seen, now, reply } => {
                 let ordered = match self.store.registry.order_patrol(instance, &seen, &now) {
                     Ok(Ordered::Yes) => Ok(()),
                     Ok(Ordered::Changed) => Err(NotKept::Changed),
@@ -32,7 +32,7 @@ impl Supervisor {
                 };
                 (ordered, reply)
             }
-            PatrolAsk::Note { notes, by, reply } => (self.note_patrol(notes, &by), reply),
+            PatrolRequest::Note { notes, by, reply } => (self.note_patrol(notes, &by), reply),
         };
         let _ = reply.send(done);
     }
@@ -57,25 +57,28 @@ impl Supervisor {
 }
 
 impl Handle {
-    async fn ask_patrol(&self, make: impl FnOnce(Reply<()>) -> PatrolAsk) -> Result<(), NotKept> {
-        self.ask(|reply| Ask::Patrol(make(reply))).await.unwrap_or(Err(NotKept::ShuttingDown))
+    async fn ask_patrol(
+        &self,
+        make: impl FnOnce(Reply<()>) -> PatrolRequest,
+    ) -> Result<(), NotKept> {
+        self.ask(|reply| Request::Patrol(make(reply))).await.unwrap_or(Err(NotKept::ShuttingDown))
     }
 
     pub async fn save_patrol(&self, save: PatrolSave) -> Result<(), NotKept> {
-        self.ask_patrol(|reply| PatrolAsk::Save { save: Box::new(save), reply }).await
+        self.ask_patrol(|reply| PatrolRequest::Save { save: Box::new(save), reply }).await
     }
 
     pub async fn report_agent(&self, agent: String, said: WatchReport) -> Result<(), NotKept> {
-        self.ask_patrol(|reply| PatrolAsk::Say { agent, said, reply }).await
+        self.ask_patrol(|reply| PatrolRequest::Say { agent, said, reply }).await
     }
 
     /// Replaces the orders, if `seen` is still their current state.
     pub async fn order_patrol(&self, seen: PatrolOrders, now: PatrolOrders) -> Result<(), NotKept> {
         let (seen, now) = (Box::new(seen), Box::new(now));
-        self.ask_patrol(|reply| PatrolAsk::Order { seen, now, reply }).await
+        self.ask_patrol(|reply| PatrolRequest::Order { seen, now, reply }).await
     }
 
     pub async fn note_patrol(&self, notes: Vec<PatrolNote>, by: Actor) -> Result<(), NotKept> {
-        self.ask_patrol(|reply| PatrolAsk::Note { notes, by, reply }).await
+        self.ask_patrol(|reply| PatrolRequest::Note { notes, by, reply }).await
     }
 }

@@ -80,7 +80,7 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn take_run_word(&mut self, token: u64) {
+    pub(super) fn take_run_event(&mut self, token: u64) {
         let Some(run) = self.runs.tokens.get(&token).copied() else { return };
         let Some(live) = self.runs.live.get(&run) else { return };
         if token == live.token + CLIENT_TOKEN {

@@ -63,7 +63,7 @@ type NotifyOutput = Arc<dyn Fn(OutputEvent) + Send + Sync>;
 pub struct Supervisor {
     pub(crate) identity: Identity,
     pub(crate) core: Core,
-    pub(crate) faces: Faces,
+    pub(crate) endpoints: Endpoints,
     pub(crate) store: Store,
     pub(crate) runs: RunTable,
     pub(crate) waiting: Waiting,
@@ -77,7 +77,7 @@ pub struct Supervisor {
 
 impl Supervisor {
     pub fn handle(&self) -> Handle {
-        self.faces.handle.clone()
+        self.endpoints.handle.clone()
     }
 
     pub fn home(&self) -> &Home {

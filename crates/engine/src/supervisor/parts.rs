@@ -6,7 +6,7 @@ use crate::agents::sessions::Resumes;
 use crate::apps::Apps;
 use crate::checks::prober::{Probed, Prober};
 use crate::guardian_link::{GuardianInfo, GuardianLink, ThreadHeartbeats};
-use crate::handle::{Ask, Cancelled, Handle, SpawnRefused, Stopped};
+use crate::handle::{Cancelled, Handle, Request, SpawnRefused, Stopped};
 use crate::home::Home;
 use crate::output::{OutputEvent, OutputTotal, OutputWriter};
 use crate::runs::input::Input;
@@ -47,7 +47,7 @@ pub(crate) struct Core {
 }
 
 /// The sockets and state through which callers and apps reach the supervisor.
-pub(crate) struct Faces {
+pub(crate) struct Endpoints {
     pub(crate) handle: Handle,
     pub(crate) sockets: Sockets,
     pub(crate) apps: Arc<Apps>,
@@ -139,7 +139,7 @@ pub(crate) struct Threads {
     pub(crate) limit_watch: LimitWatch,
     pub(crate) probed: mpsc::Receiver<Probed>,
     pub(crate) output_events: mpsc::Receiver<OutputEvent>,
-    pub(crate) asks: mpsc::Receiver<Ask>,
+    pub(crate) requests: mpsc::Receiver<Request>,
     pub(crate) notify_output: NotifyOutput,
     pub(crate) output_total: Arc<OutputTotal>,
 }

@@ -72,7 +72,7 @@ impl Supervisor {
         poller
             .add(&reaper, SIGNALS, Interest::Readable)
             .map_err(EngineError::os("watch for signals"))?;
-        let (ask_sender, asks) = mpsc::channel();
+        let (request_sender, requests) = mpsc::channel();
         let (output_sender, output_events) = mpsc::channel();
         let output_waker = waker.clone();
         let heartbeats_seen = Arc::new(ThreadHeartbeats::default());
@@ -98,7 +98,7 @@ impl Supervisor {
         let proof = proof.map_err(EngineError::os("make a key for apps"))?;
         let apps = Arc::new(Apps::new(proof, home.app_socket()));
         let handle = Handle::new(
-            ask_sender,
+            request_sender,
             waker.clone(),
             seq_receiver,
             liveness_receiver,
@@ -133,7 +133,7 @@ impl Supervisor {
         let mut supervisor = Self {
             identity: Identity { home, settings, instance, lock, _fence: fence },
             core: Core { world, events: VecDeque::new() },
-            faces: Faces { handle, sockets: Sockets::default(), apps },
+            endpoints: Endpoints { handle, sockets: Sockets::default(), apps },
             store: Store {
                 registry,
                 batch: Batch::default(),
@@ -194,7 +194,7 @@ impl Supervisor {
                 limit_watch,
                 probed,
                 output_events,
-                asks,
+                requests,
                 notify_output,
                 output_total,
             },

@@ -14,7 +14,7 @@ impl Supervisor {
     pub(crate) fn begin_stop(&mut self, by: Actor) {
         self.life.stopping = true;
         self.report_stopping();
-        self.core.events.push_back(Event::ShutdownAsked { by });
+        self.core.events.push_back(Event::ShutdownRequested { by });
     }
 
     pub(crate) fn restart_for_caller_inside(&mut self, by: Actor) -> Option<RunId> {
@@ -97,9 +97,9 @@ impl Supervisor {
         {
             let _ = std::fs::remove_file(self.identity.home.pid_file());
         }
-        self.faces.sockets.remove_all();
+        self.endpoints.sockets.remove_all();
         let ended = std::mem::take(&mut self.waiting.ended);
-        let left = self.all_that_lives_on();
+        let left = self.all_survivors();
         for reply in self.waiting.stop_replies.drain(..) {
             let _ = reply.send(Stopped { ended: ended.clone(), unsaved, left: left.clone() });
         }

@@ -30,7 +30,7 @@ impl Supervisor {
                 .min(self.store.retry_at.unwrap_or(u64::MAX))
                 .min(self.waiting.proven_at.unwrap_or(u64::MAX))
                 .min(self.guardian.guardian_link.next_due(now_ms))
-                .min(self.faces.sockets.next_due())
+                .min(self.endpoints.sockets.next_due())
                 .min(self.schedule_due(now_ms));
             self.platform
                 .poller
@@ -55,7 +55,7 @@ impl Supervisor {
                 GUARDIAN => self.guardian_died(),
                 GUARDIAN_CONNECTION => self.accept_new_guardian(),
                 REPORTS => self.take_reports(),
-                token => self.take_run_word(token),
+                token => self.take_run_event(token),
             }
         }
         while let Ok(event) = self.threads.output_events.try_recv() {
@@ -89,8 +89,8 @@ impl Supervisor {
             self.retry_unsaved_writes();
         }
         for _ in 0..REQUESTS_PER_TURN {
-            let Ok(ask) = self.threads.asks.try_recv() else { return };
-            self.take_ask(ask);
+            let Ok(request) = self.threads.requests.try_recv() else { return };
+            self.take_request(request);
         }
         // More requests may wait: exits and deadlines are checked before them.
         self.platform.waker.wake();

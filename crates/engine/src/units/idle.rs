@@ -5,7 +5,7 @@
 //! the terminal, and a report that the agent is busy keep it awake.
 
 use crate::checks::prober::ProbeCommand;
-use crate::handle::{Ask, Handle};
+use crate::handle::{Handle, Request};
 use crate::supervisor::Supervisor;
 use ostler_core::Event;
 use ostler_core::unit::{Idle, UnitEvent};
@@ -81,7 +81,7 @@ impl Supervisor {
             }
             IdleCheck::Awake(why) => {
                 if let Some(live) = self.runs.live.get(&run) {
-                    live.hands.touch();
+                    live.attach_count.touch();
                 }
                 self.agents.kept_awake.insert(unit.clone(), (run, why));
                 Idle::No
@@ -104,7 +104,7 @@ impl Supervisor {
         let now_ms = ostler_os::mono_ms();
         let ago = |wall_ms: u64| ostler_os::wall_ms().saturating_sub(wall_ms);
         let Some(live) = self.runs.live.get(&run) else { return IdleCheck::Awake(String::new()) };
-        let touched_ms = live.hands.touched_mono_ms();
+        let touched_ms = live.attach_count.touched_mono_ms();
         match self.agents.agent_idle.get(&run) {
             Some(AgentIdle::No) => return IdleCheck::Awake("its agent is not idle".to_owned()),
             Some(AgentIdle::Since { since_ms }) => {
@@ -135,7 +135,7 @@ impl Supervisor {
 
     /// What keeps the unit awake, whatever the agent does.
     fn obstacle(&self, spec: &UnitSpec, run: RunId) -> Option<String> {
-        match self.runs.live.get(&run).map(|live| live.hands.attached()) {
+        match self.runs.live.get(&run).map(|live| live.attach_count.attached()) {
             Some(0) | None => {}
             Some(_) => return Some("a client is attached to its terminal".to_owned()),
         }
@@ -284,11 +284,11 @@ fn unattended(tmux: &TmuxSpec) -> Option<Vec<String>> {
 impl Handle {
     /// Sets whether the agent of this run is idle. The state counts until the run ends or another state is set.
     pub fn report_idle(&self, run: RunId, idle: AgentIdle) {
-        self.notify(Ask::AgentIdle { run, idle });
+        self.notify(Request::AgentIdle { run, idle });
     }
 
     /// Resumes a suspended unit.
     pub fn wake_unit(&self, name: String, by: Actor, why: String) {
-        self.notify(Ask::WakeUnit { name, by, why });
+        self.notify(Request::WakeUnit { name, by, why });
     }
 }

@@ -136,7 +136,7 @@ impl Supervisor {
     }
 
     pub(crate) fn ask_units(&mut self, names: Vec<String>, ask: UnitAsk, by: Actor) {
-        self.core.events.push_back(Event::UnitsAsked { names, ask, by });
+        self.core.events.push_back(Event::UnitsRequested { names, ask, by });
     }
 
     /// The views of all units, with their processes.
@@ -169,7 +169,7 @@ impl Supervisor {
             {
                 view.why = why.to_owned();
             }
-            let report = view.run_id.and_then(|run| self.faces.apps.get(run));
+            let report = view.run_id.and_then(|run| self.endpoints.apps.get(run));
             if view.probe_state.is_some() {
                 let report = report.as_deref().filter(|_| view.state == UnitState::Ready);
                 view.last_seen_running_at = last_seen_running(view, report);
@@ -218,7 +218,7 @@ impl Supervisor {
         for waiter in std::mem::take(&mut self.waiting.unit_waiters) {
             let is_true = match waiter.until {
                 WaitCondition::Settled => self.is_settled(&waiter.names, now_ms),
-                // A unit that another caller wants running again may not stop for a long time.
+                // If another caller requests a start meanwhile, the unit may not stop for a long time: the wait ends.
                 WaitCondition::Stopped => waiter.names.iter().all(|name| {
                     (self.core.world.is_unit_stopped(name)
                         && !with_runs.contains(name)
@@ -302,8 +302,8 @@ impl Supervisor {
                 }
             }
             Err(_) => {
-                self.faces.apps.forget(run);
-                self.let_go_word(run);
+                self.endpoints.apps.forget(run);
+                self.let_go_notify_socket(run);
                 self.core.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
             }
         }
@@ -394,7 +394,7 @@ impl Supervisor {
             return self.take_unattended(unit, run, idle);
         }
         if let UnitEvent::Ready { run } = event {
-            self.let_go_word(run);
+            self.let_go_notify_socket(run);
         }
         self.core.events.push_back(Event::Unit { name: unit, event });
     }

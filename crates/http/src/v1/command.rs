@@ -15,7 +15,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
 pub async fn answer(
-    face: &Shared,
+    context: &Shared,
     operation: HttpOperation,
     path: Pairs,
     pairs: Pairs,
@@ -43,7 +43,7 @@ pub async fn answer(
         }
     }
     let params = raw(&fields)?;
-    let response = face.gateway.call(operation.entry.name, params, actor()).await?;
+    let response = context.gateway.call(operation.entry.name, params, actor()).await?;
     Ok(answer::json(response.get().to_owned()))
 }
 

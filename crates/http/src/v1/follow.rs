@@ -7,7 +7,7 @@ use super::query::take;
 use crate::events::{KEEP_ALIVE_EVERY, follower_slot};
 use crate::http_error::HttpProblem;
 use crate::routes::{RequestContext, Shared};
-use crate::token::{Kept, Verdict};
+use crate::token::{TokenDigest, Verdict};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
@@ -22,18 +22,18 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 struct Follower {
-    face: Arc<RequestContext>,
+    context: Arc<RequestContext>,
     items: mpsc::Receiver<Outcome>,
     key: &'static str,
-    token: Kept,
+    token: TokenDigest,
     /// Sent at once, so that the client knows that it is connected.
     first: Option<Bytes>,
     _slot: OwnedSemaphorePermit,
 }
 
 pub async fn stream(
-    face: &Shared,
-    token: Kept,
+    context: &Shared,
+    token: TokenDigest,
     operation: HttpOperation,
     mut pairs: Pairs,
     headers: &HeaderMap,
@@ -41,7 +41,7 @@ pub async fn stream(
     let Route::Follow(_, key, after) = operation.entry.route else {
         return Err(HttpProblem::invalid("this list cannot be followed"));
     };
-    let slot = follower_slot(face)?;
+    let slot = follower_slot(context)?;
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let asked = take(&mut pairs, "cursor")?;
     if let Some(cursor) = resumed.or(asked) {
@@ -49,14 +49,14 @@ pub async fn stream(
         pairs.push((after.to_owned(), cursor));
     }
     let params = (operation.read)(&pairs)?;
-    let mut items = face.gateway.follow(params);
+    let mut items = context.gateway.follow(params);
     // The first message comes at once: the entries so far, or a refusal.
     let Some(outcome) = items.recv().await else {
         return Err(WireError::new(ErrorCode::ShuttingDown, "the supervisor is stopping").into());
     };
     let first = format!("retry: 1000\n\n{}", events(outcome?.get(), key));
     let first = Some(Bytes::from(first));
-    let follower = Follower { face: Arc::clone(face), items, key, token, first, _slot: slot };
+    let follower = Follower { context: Arc::clone(context), items, key, token, first, _slot: slot };
     let events = stream::unfold(follower, |mut follower| async {
         let bytes = follower.next().await?;
         Some((Ok::<_, Infallible>(bytes), follower))
@@ -69,14 +69,14 @@ impl Follower {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
-        let mut closed = self.face.closed.clone();
+        let mut closed = self.context.closed.clone();
         let text = tokio::select! {
             item = self.items.recv() => events(item?.ok()?.get(), self.key),
             () = tokio::time::sleep(KEEP_ALIVE_EVERY) => ":\n\n".to_owned(),
             _ = closed.wait_for(|closed| *closed) => return None,
         };
         // The token may have been revoked since the connection was accepted.
-        (self.face.tokens.judge(self.token) == Verdict::Right).then(|| Bytes::from(text))
+        (self.context.tokens.judge(self.token) == Verdict::Right).then(|| Bytes::from(text))
     }
 }
 

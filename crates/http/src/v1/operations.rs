@@ -3,7 +3,7 @@
 use super::{command, query};
 use crate::http_error::HttpProblem;
 use crate::routes::{RequestContext, Shared};
-use crate::token::Kept;
+use crate::token::TokenDigest;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -104,28 +104,28 @@ fn asking(
     followed: Option<HttpOperation>,
 ) -> MethodRouter<Arc<RequestContext>> {
     get(
-        async move |face: Shared,
-                    Extension(token): Extension<Kept>,
+        async move |context: Shared,
+                    Extension(token): Extension<TokenDigest>,
                     path: Result<Path<Pairs>, PathRejection>,
                     pairs: Result<Query<Pairs>, QueryRejection>,
                     headers: HeaderMap| {
             let path = in_path(path)?;
             let Query(pairs) = pairs.map_err(|bad| HttpProblem::invalid(bad.body_text()))?;
-            query::answer(&face, token, operation, followed, path, pairs, &headers).await
+            query::answer(&context, token, operation, followed, path, pairs, &headers).await
         },
     )
 }
 
 fn acting(operation: HttpOperation) -> MethodRouter<Arc<RequestContext>> {
     post(
-        async move |face: Shared,
+        async move |context: Shared,
                     path: Result<Path<Pairs>, PathRejection>,
                     pairs: Result<Query<Pairs>, QueryRejection>,
                     headers: HeaderMap,
                     body: Body| {
             let path = in_path(path)?;
             let Query(pairs) = pairs.map_err(|bad| HttpProblem::invalid(bad.body_text()))?;
-            command::answer(&face, operation, path, pairs, &headers, body).await
+            command::answer(&context, operation, path, pairs, &headers, body).await
         },
     )
 }

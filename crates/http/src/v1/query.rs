@@ -5,14 +5,14 @@ use super::{answer, follow, page};
 use crate::http_error::HttpProblem;
 use crate::rest::actor;
 use crate::routes::Shared;
-use crate::token::Kept;
+use crate::token::TokenDigest;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use ostler_ops::{BadParam, Route};
 
 pub async fn answer(
-    face: &Shared,
-    token: Kept,
+    context: &Shared,
+    token: TokenDigest,
     operation: HttpOperation,
     followed: Option<HttpOperation>,
     path: Pairs,
@@ -29,11 +29,11 @@ pub async fn answer(
     if let Some(followed) = followed
         && take_flag(&mut pairs, "follow")?
     {
-        return follow::stream(face, token, followed, pairs, headers).await;
+        return follow::stream(context, token, followed, pairs, headers).await;
     }
     let paging = page::Paging::take(operation.entry.route, &mut pairs)?;
     let params = (operation.read)(&pairs)?;
-    let whole = face.gateway.call(operation.entry.name, params, actor()).await?;
+    let whole = context.gateway.call(operation.entry.name, params, actor()).await?;
     let body = match operation.entry.route {
         Route::List(_, key) => paging.cut_sorted(whole.get(), key)?,
         Route::Pages(_, key, _) => paging.cut(whole.get(), key)?,

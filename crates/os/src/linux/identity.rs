@@ -51,7 +51,7 @@ impl Stat {
 }
 
 /// The wait status of a zombie. To a process without permission the kernel shows 0.
-pub(super) fn corpse_status(process: &Fingerprint) -> Option<i32> {
+pub(super) fn zombie_status(process: &Fingerprint) -> Option<i32> {
     // Checked first: the start time below then proves that the check was about this process.
     let may_know = may_know_end(process.pid);
     let stat =
@@ -154,10 +154,10 @@ mod tests {
         let process = fingerprint_of(child.id() as i32).expect("the child exists");
         let ended = (0..3_000).find_map(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
-            corpse_status(&process)
+            zombie_status(&process)
         });
         child.wait().expect("our child");
         assert_eq!(ended, Some(7 << 8));
-        assert_eq!(corpse_status(&process), None);
+        assert_eq!(zombie_status(&process), None);
     }
 }

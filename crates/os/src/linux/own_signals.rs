@@ -3,13 +3,13 @@
 
 /// A caller may ignore SIGCHLD (`trap '' CHLD`). Then the kernel would reap our children itself, and their exit
 /// status would be lost.
-pub fn hear_of_children() {
+pub fn restore_sigchld() {
     set(libc::SIGCHLD, libc::SIG_DFL);
 }
 
 /// A limit of the caller's shell on the size of files or on processor time (`ulimit -f`, `-t`) would end the daemon by
 /// a signal. Without the signal, the write fails, which is handled like a full disk. Programs get the default again.
-pub fn outlive_limits() {
+pub fn ignore_limit_signals() {
     set(libc::SIGXFSZ, libc::SIG_IGN);
     set(libc::SIGXCPU, libc::SIG_IGN);
 }

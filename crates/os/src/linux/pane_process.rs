@@ -72,7 +72,8 @@ impl PaneNote {
     }
 }
 
-/// The kernel encodes a terminal's device number as eight bits of the minor, twelve of the major, twelve of the minor.
+/// The kernel encodes a terminal's device number, from its lowest bit on, as eight bits of the minor number, twelve of
+/// the major, and twelve more of the minor.
 fn terminal_numbered(device: i32) -> Option<PathBuf> {
     const PSEUDO_TERMINALS: u32 = 136;
     let device = device as u32;

@@ -1,6 +1,6 @@
 //! A process held by a pidfd, so that a signal never reaches a process that reused its pid.
 
-use super::identity::{boot_id, corpse_status, stat};
+use super::identity::{boot_id, stat, zombie_status};
 use super::reserved_fds;
 use ostler_model::Fingerprint;
 use ostler_sys::exit_status;
@@ -170,7 +170,7 @@ impl Process {
     /// How a process that is not a child of this process ended. Before it is reaped, its zombie's stat line has the
     /// status; afterwards the pidfd has it (Linux ≥ 6.15).
     pub fn ending(&self) -> Option<Ending> {
-        corpse_status(&self.fingerprint)
+        zombie_status(&self.fingerprint)
             .or_else(|| exit_status(self.descriptor.as_fd()))
             .map(Ending::from_wait_status)
     }

@@ -96,7 +96,7 @@ impl ScopeFactory {
     /// Removes the spare boundaries that were not needed since the last call.
     pub fn trim(&mut self) {
         self.spares.trim();
-        self.bury();
+        self.remove_dying();
     }
 
     /// Removes an unrecorded boundary, now or as soon as the processes killed in it are gone.
@@ -105,7 +105,7 @@ impl ScopeFactory {
         self.dying.extend(scope.leaf().filter(|leaf| leaf.path().exists()).cloned());
     }
 
-    fn bury(&mut self) {
+    fn remove_dying(&mut self) {
         self.dying.retain(|leaf| {
             leaf.remove();
             leaf.path().exists()
@@ -140,7 +140,7 @@ impl ScopeFactory {
     /// Removes the instance's cgroup if it is empty.
     pub fn close(&mut self) {
         self.spares.clear();
-        self.bury();
+        self.remove_dying();
         self.limits.close();
         if let Ok(parent) = &self.parent {
             let _ = fs::remove_dir(parent);

@@ -4,8 +4,8 @@
 
 use super::error::write_failed;
 use super::rows::{FROM_RUNS, RUN_COLUMNS, SAVE_RUN, read_entry, read_run, save_run};
-use super::schema;
 use super::writer::SqliteWriter;
+use super::{entries, schema};
 use crate::{RegistryError, Rollback};
 use ostler_model::InstanceId;
 use rusqlite::{Connection, OpenFlags, params};
@@ -159,6 +159,7 @@ fn take_over(newer: &Connection, restored: &Connection) -> rusqlite::Result<u64>
             }
         }
     }
+    restored.execute_batch(entries::COUNT_ALL)?;
     restored.execute_batch("COMMIT")?;
     Ok(taken)
 }

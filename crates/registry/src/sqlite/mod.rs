@@ -1,5 +1,6 @@
 //! The registry in a SQLite file.
 
+mod entries;
 mod error;
 mod fallback;
 mod history;

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0011_cancel_reason.sql"),
     include_str!("../../migrations/0012_survivors.sql"),
     include_str!("../../migrations/0013_purpose.sql"),
+    include_str!("../../migrations/0014_counts.sql"),
 ];
 
 /// "ostl": tells a registry from other SQLite files.

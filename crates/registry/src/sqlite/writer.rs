@@ -2,7 +2,7 @@
 
 use super::error::{read_failed, write_failed};
 use super::rows::{SAVE_RUN, save_run};
-use super::{fallback, pools, reader, schema, units};
+use super::{entries, fallback, pools, reader, schema, units};
 use crate::{Batch, CommitHook, CommitPoint, RegistryError, Writer};
 use ostler_model::{InstanceId, PoolSpec, RunId, RunRecord, UnitRecord, What};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
@@ -55,6 +55,32 @@ impl SqliteWriter {
     }
 }
 
+fn save_runs(transaction: &Transaction<'_>, runs: &[RunRecord]) -> rusqlite::Result<()> {
+    if runs.is_empty() {
+        return Ok(());
+    }
+    let mut save = transaction.prepare_cached(SAVE_RUN)?;
+    for run in runs {
+        save_run(&mut save, run)?;
+    }
+    Ok(())
+}
+
+fn save_counts(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
+    if batch.counts.is_empty() {
+        return Ok(());
+    }
+    let mut count = transaction.prepare_cached(
+        "INSERT INTO counters (name, label, value) VALUES (?, ?, ?) \
+         ON CONFLICT (name, label) DO UPDATE SET value = value + excluded.value",
+    )?;
+    for (counter, value) in batch.merged_counts() {
+        let label = counter.label().map_or("", |(_, label)| label);
+        count.execute(rusqlite::params![counter.name(), label, value as i64])?;
+    }
+    Ok(())
+}
+
 impl Writer for SqliteWriter {
     fn on_commit(&mut self, hook: CommitHook) {
         self.hook = Some(hook);
@@ -76,31 +102,8 @@ impl Writer for SqliteWriter {
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(write_failed)?;
         {
-            let mut save = transaction.prepare_cached(SAVE_RUN).map_err(write_failed)?;
-            for run in &batch.runs {
-                save_run(&mut save, run).map_err(write_failed)?;
-            }
-            let mut note = transaction
-                .prepare_cached(
-                    "INSERT INTO entries (at_ms, who, what, run_id, why, evidence, unit) VALUES \
-                     (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, (SELECT unit FROM runs WHERE run_id = ?4)))",
-                )
-                .map_err(write_failed)?;
-            for entry in &mut batch.entries {
-                let who = serde_json::to_string(&entry.who).unwrap_or_default();
-                let evidence = serde_json::to_string(&entry.evidence).unwrap_or_default();
-                note.execute(rusqlite::params![
-                    entry.at_ms as i64,
-                    who,
-                    entry.what.as_str(),
-                    entry.run_id.map(|run| run.to_string()),
-                    entry.why,
-                    evidence,
-                    entry.evidence.get("unit").and_then(serde_json::Value::as_str),
-                ])
-                .map_err(write_failed)?;
-                entry.seq = transaction.last_insert_rowid();
-            }
+            save_runs(&transaction, &batch.runs).map_err(write_failed)?;
+            entries::save(&transaction, &batch.runs, &mut batch.entries).map_err(write_failed)?;
             for (name, unit) in &batch.units {
                 match unit {
                     Some(unit) => units::save(&transaction, instance, unit),
@@ -115,18 +118,7 @@ impl Writer for SqliteWriter {
                 }
                 .map_err(write_failed)?;
             }
-            let mut count = transaction
-                .prepare_cached(
-                    "INSERT INTO counters (name, label, value) VALUES (?, ?, ?) \
-                     ON CONFLICT (name, label) DO UPDATE SET value = value + excluded.value",
-                )
-                .map_err(write_failed)?;
-            for (counter, value) in batch.merged_counts() {
-                let label = counter.label().map_or("", |(_, label)| label);
-                count
-                    .execute(rusqlite::params![counter.name(), label, value as i64])
-                    .map_err(write_failed)?;
-            }
+            save_counts(&transaction, batch).map_err(write_failed)?;
         }
         transaction.commit().map_err(write_failed)?;
         self.at(CommitPoint::AfterCommit);

@@ -66,6 +66,9 @@ fn the_copy_takes_its_place_with_what_can_be_read_of_the_rest() {
     assert_eq!(went, Rollback::Yes { runs: 0 });
     assert_eq!(whys(&path), ["before", "on trial"]);
     let mut registry = at(&path).writer().expect("it is ours again");
+    let file = rusqlite::Connection::open(&path).expect("a file");
+    let counted = file.query_row("SELECT sum(count) FROM stories", [], |row| row.get::<_, i64>(0));
+    assert_eq!(counted, Ok(2), "what was taken over is counted");
     note(&mut *registry, "after");
     assert_eq!(whys(&path).last().map(String::as_str), Some("after"));
     assert!(path.with_file_name("registry.db.newer").exists(), "the newer file is kept");

@@ -45,20 +45,20 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
         false => text::for_choices(answer, before.agent.as_ref())
             .map_err(|description| Failure::failed(anyhow::anyhow!("{name}: {description}")))?,
     };
-    let mut hand = Keyboard::of(context, &live)?;
+    let mut keyboard = Keyboard::of(context, &live)?;
     note(&mut client, &live, &answer, asked)?;
     match &answer {
-        Answer::Key(key) => hand.press(*key, before.screen.application_cursor)?,
+        Answer::Key(key) => keyboard.press(*key, before.screen.application_cursor)?,
         Answer::Letter(letter) => {
-            hand.type_in(&letter.to_string())?;
+            keyboard.type_in(&letter.to_string())?;
             let is_line = before.is_of_unknown_program() || !before.has_choices();
             if is_line && is_echoed(&mut client, live.run, &before)? {
                 // The program reads whole lines.
-                hand.press(keys::Key::Enter, false)?;
+                keyboard.press(keys::Key::Enter, false)?;
             }
         }
         Answer::Text(text) => {
-            hand.type_in(text)?;
+            keyboard.type_in(text)?;
             let now = until_shown(&mut client, live.run, &before.screen)?;
             if !takes_lines && !text::has_appeared(text, &before.screen, &now) {
                 return Err(Failure::failed(anyhow::anyhow!(
@@ -66,16 +66,16 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
                      see `ostler screen {name}`, and type with `ostler attach {name}`"
                 )));
             }
-            hand.press(keys::Key::Enter, false)?;
+            keyboard.press(keys::Key::Enter, false)?;
         }
         Answer::Choice(words) => {
-            if !select(&mut client, live.run, &mut hand, words, &before)? {
+            if !select(&mut client, live.run, &mut keyboard, words, &before)? {
                 return Err(Failure::failed(anyhow::anyhow!(
                     "{name}: {words:?} could not be selected, so Enter was not pressed; see `ostler screen {name}`, \
                      and answer with an arrow, enter or escape"
                 )));
             }
-            hand.press(keys::Key::Enter, false)?;
+            keyboard.press(keys::Key::Enter, false)?;
         }
     }
     let (outcome, after) = verify(&mut client, live.run, &before, asked, &answer)?;
@@ -260,7 +260,7 @@ fn continues(question: Option<&str>, asked: Option<&str>) -> bool {
 fn select(
     client: &mut Client,
     run: RunId,
-    hand: &mut Keyboard,
+    keyboard: &mut Keyboard,
     words: &str,
     before: &Look,
 ) -> Result<bool, Failure> {
@@ -272,7 +272,7 @@ fn select(
         if selected.next() == Some(words) {
             return Ok(true);
         }
-        hand.press(keys::Key::Down, now.application_cursor)?;
+        keyboard.press(keys::Key::Down, now.application_cursor)?;
         until_shown(client, run, &now)?;
     }
     Ok(false)

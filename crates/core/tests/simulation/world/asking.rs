@@ -89,7 +89,7 @@ impl Simulation {
             why: None,
             cancel_reason: None,
         };
-        Event::SpawnAsked(Box::new(NewRun {
+        Event::SpawnRequested(Box::new(NewRun {
             by: Actor::Supervisor,
             record,
             limits,

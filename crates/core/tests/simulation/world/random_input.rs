@@ -22,8 +22,10 @@ impl Simulation {
         let event = match random.below(100) {
             0..15 => Some(self.new_run(index, random, None)),
             15..25 => Some(units::something(random)),
-            25..27 => random.pick(&runs).map(|run| Event::KillAsked { run, by: Actor::Supervisor }),
-            27..38 => random.pick(&runs).map(|run| Event::CancelAsked {
+            25..27 => {
+                random.pick(&runs).map(|run| Event::KillRequested { run, by: Actor::Supervisor })
+            }
+            27..38 => random.pick(&runs).map(|run| Event::CancelRequested {
                 run,
                 by: Actor::Supervisor,
                 why: "sim",
@@ -33,7 +35,7 @@ impl Simulation {
                 true => Event::ClientGone { run },
                 false => Event::ClientLeft { run, by: Actor::Supervisor },
             }),
-            39..40 => Some(Event::ShutdownAsked { by: Actor::Supervisor }),
+            39..40 => Some(Event::ShutdownRequested { by: Actor::Supervisor }),
             40..70 => {
                 self.kernel_moves(random)?;
                 None

@@ -39,7 +39,7 @@ fn a_log_is_read_in_parts() {
 
 /// X9: `wait` answers when there is output, or the end.
 #[test]
-fn a_log_is_followed_by_waiting() {
+fn wait_answers_when_there_is_output_or_the_run_has_ended() {
     ostler_e2e::needs!("python3");
     let api = Api::new();
     let flag = api.web.project.path("flag");

@@ -101,7 +101,7 @@ fn what_does_not_exist_is_not_found() {
 
 /// X9: the same guard as on the other routes: token, Host, Origin, and the size of a body.
 #[test]
-fn the_same_guard_is_before_every_route() {
+fn every_route_checks_token_host_origin_and_body_size() {
     ostler_e2e::needs!("python3");
     let api = Api::new();
     let host = api.web.address.clone();

@@ -37,7 +37,7 @@ fn copy_mode_is_left() {
 
 /// P9: a text is not delivered if its session is killed meanwhile, and the receipt says so.
 #[test]
-fn a_session_that_is_killed_meanwhile() {
+fn a_text_is_not_delivered_if_its_session_is_killed_meanwhile() {
     ostler_e2e::needs!("tmux");
     let town = Town::new(Kept::Tmux, &["blind"]);
     let speaking =
