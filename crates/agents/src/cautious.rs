@@ -6,6 +6,8 @@ use ostler_model::ScreenText;
 
 /// A longer question is cut.
 const QUESTION_MOST: usize = 400;
+/// The evidence for a prompt whose input is not shown.
+pub const HIDDEN: &str = "its terminal hides what is typed, as for a password";
 const ASKING: [&str; 4] = ["yes or no", "y or n", "esc to cancel", "press enter to continue"];
 const WORKING: [&str; 5] = [
     "esc to interrupt",
@@ -60,8 +62,43 @@ pub fn is_frame_line(line: &str) -> bool {
     drawn.chars().count() >= LEAST && drawn.chars().all(|c| is_frame(c) || c == '-' || c == '_')
 }
 
+/// The question of a program that reads a line which its terminal does not show, as for a password: the text left of the
+/// cursor, or the line above it. A script may hide input only to keep its screen clean, so the text has to end as a prompt
+/// does or name a secret.
+pub fn hidden_question(screen: &ScreenText) -> Option<Dialogue> {
+    const SECRETS: [&str; 6] = ["password", "passphrase", "passcode", "secret", "token", "pin"];
+    const ENDS: [char; 8] = [':', '?', '>', '›', '»', '❯', ']', ')'];
+    if !screen.hides_input || !screen.cursor.is_visible {
+        return None;
+    }
+    let mut row = usize::from(screen.cursor.row);
+    let before = cells(screen.lines.get(row)?, usize::from(screen.cursor.column));
+    let mut text = match before.trim() {
+        "" => {
+            row = screen.lines[..row].iter().rposition(|line| !line.trim().is_empty())?;
+            screen.lines[row].trim().to_owned()
+        }
+        before => before.to_owned(),
+    };
+    // A long prompt continues over several lines.
+    let is_full = |line: &str| width(line) >= usize::from(screen.columns).max(1);
+    while let Some(above) = row.checked_sub(1).filter(|row| is_full(&screen.lines[*row])) {
+        text.insert_str(0, &screen.lines[above]);
+        row = above;
+    }
+    let text = text.trim();
+    let lower = text.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphabetic());
+    let is_asked = text.ends_with(ENDS) || words.any(|word| SECRETS.contains(&word));
+    let text = joined(&[text.to_owned()]);
+    is_asked.then(|| Dialogue { kind: DialogKind::Question, text, choices: Vec::new() })
+}
+
 /// A list of choices with one selected, or a yes/no question at the bottom.
 pub fn question(screen: &ScreenText) -> Option<Dialogue> {
+    if screen.hides_input {
+        return hidden_question(screen);
+    }
     let lines: Vec<&str> = bottom(screen).collect();
     let list = numbered_list(&screen.lines, lines.len());
     let is_list = list.len() > 1;
@@ -209,7 +246,7 @@ fn prompt_question(screen: &ScreenText) -> Option<String> {
 /// cursor is at a prompt below.
 pub fn open_question(screen: &ScreenText) -> Option<Dialogue> {
     let question = question(screen)?;
-    if plain_question(screen).as_ref() == Some(&question) {
+    if screen.hides_input || plain_question(screen).as_ref() == Some(&question) {
         return Some(question);
     }
     let row = usize::from(screen.cursor.row);
@@ -418,6 +455,11 @@ pub fn cells(line: &str, column: usize) -> String {
             is_before
         })
         .collect()
+}
+
+/// How many columns a line fills.
+fn width(line: &str) -> usize {
+    line.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
 }
 
 fn is_wide(c: char) -> bool {

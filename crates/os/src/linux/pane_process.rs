@@ -72,6 +72,11 @@ impl PaneNote {
     }
 }
 
+/// The controlling terminal of a process.
+pub fn controlling_terminal(pid: i32) -> Option<PathBuf> {
+    terminal_numbered(stat(pid)?.terminal)
+}
+
 /// The kernel encodes a terminal's device number as eight bits of the minor, twelve of the major, twelve of the minor.
 fn terminal_numbered(device: i32) -> Option<PathBuf> {
     const PSEUDO_TERMINALS: u32 = 136;
