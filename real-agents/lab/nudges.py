@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from .ledger import Entry, Ledger
@@ -35,14 +36,14 @@ def finish(world: World, ledger: Ledger, situation: str, pid: int | None) -> lis
     return problems
 
 
-def at_idle(world: World, texts: Texts, count: int) -> list[str]:
+def at_idle(world: World, texts: Texts, count: int, form: Callable[[Texts], str] = Texts.next) -> list[str]:
     world.up()
     ledger = Ledger(world)
     first(world, ledger)
     pid = world.pid()
     problems: list[str] = []
     for _ in range(count):
-        receipt = ledger.nudge("idle", texts.next())
+        receipt = ledger.nudge("idle", form(texts))
         if receipt.receipt == "delivered":
             world.oracle.wait_for(receipt.text, 15)
         elif not cannot_be_sent(world.agent, receipt.text):

@@ -40,6 +40,7 @@ def nudge_parts(agent: str, backend: str, count: int, seed: int) -> dict[str, Pa
 
     return {
         "nudge/idle": (lambda world: nudges.at_idle(world, texts("idle"), count), {}),
+        "nudge/edge": (lambda world: nudges.at_idle(world, texts("edge"), some, Texts.edge), {}),
         "nudge/crowd": (lambda world: nudges.crowd(world, texts("crowd"), some), {}),
         "nudge/busy": (lambda world: nudges.busy(world, texts("busy"), some, None), {}),
         "nudge/busy-immediate": (lambda world: nudges.busy(world, texts("busy-immediate"), some, "immediate"), {}),

@@ -18,6 +18,9 @@ WORDS = (
     "ﬁ", "½", "→", "“smart”", "—", "\u00a0", "﷽", "Ω", "ß", "İ", "README.md", "@README.md", "me@example.com", "http://127.0.0.1/x?y=1&z=2", "#1234", "!important", "(paren", "[x]", "**bold**", "^", ";", "*",
 )
 
+# How wide the terminals are.
+COLUMNS = 120
+
 
 class Texts:
     def __init__(self, seed: int | str):
@@ -34,6 +37,15 @@ class Texts:
             (self.sentence, self.begun, self.ended, self.lines, self.long, self.many_lines, self.controls), (8, 6, 8, 5, 1.5, 1.5, 1),
         )[0]
         return kind()
+
+    def edge(self) -> str:
+        """A wide character near the right edge of an input box, in its first line or the next."""
+        wide = ("🎉", "👩\u200d🚀", "👍🏽", "🇩🇪", "日", "한", "e\u0301", "❤\ufe0f", "﷽", "ไทย")
+        self.number += 1
+        tag = self.tag()
+        line = COLUMNS * self.random.choice((1, 1, 2)) - self.random.randint(0, 20) - len(tag)
+        fill = "x" * line if self.random.random() < 0.5 else ("word " * line)[:line]
+        return tag + fill + "".join(self.random.choice(wide) for _ in range(self.random.randint(1, 4))) + self.random.choice(("", " and on", " " + self.words(3)))
 
     def tag(self) -> str:
         return f"t{self.number}x{self.random.randrange(1000):03}"

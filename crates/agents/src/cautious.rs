@@ -6,6 +6,8 @@ use ostler_model::ScreenText;
 
 /// A longer question is cut.
 const QUESTION_MOST: usize = 400;
+/// The evidence for a prompt whose input is not shown.
+pub const HIDDEN: &str = "its terminal hides what is typed, as for a password";
 const ASKING: [&str; 4] = ["yes or no", "y or n", "esc to cancel", "press enter to continue"];
 const WORKING: [&str; 5] = [
     "esc to interrupt",
@@ -60,13 +62,51 @@ pub fn is_frame_line(line: &str) -> bool {
     drawn.chars().count() >= LEAST && drawn.chars().all(|c| is_frame(c) || c == '-' || c == '_')
 }
 
+/// The question of a program that reads a line which its terminal does not show, as for a password: the text left of the
+/// cursor, or the line above it. A script may hide input only to keep its screen clean, so the text has to end as a prompt
+/// does or name a secret.
+pub fn hidden_question(screen: &ScreenText) -> Option<Dialogue> {
+    const SECRETS: [&str; 6] = ["password", "passphrase", "passcode", "secret", "token", "pin"];
+    const ENDS: [char; 8] = [':', '?', '>', '›', '»', '❯', ']', ')'];
+    if !screen.hides_input || !screen.cursor.is_visible {
+        return None;
+    }
+    let mut row = usize::from(screen.cursor.row);
+    let before = cells(screen.lines.get(row)?, usize::from(screen.cursor.column));
+    let mut text = match before.trim() {
+        "" => {
+            row = screen.lines[..row].iter().rposition(|line| !line.trim().is_empty())?;
+            screen.lines[row].trim().to_owned()
+        }
+        before => before.to_owned(),
+    };
+    // A long prompt continues over several lines.
+    let is_full = |line: &str| width(line) >= usize::from(screen.columns).max(1);
+    while let Some(above) = row.checked_sub(1).filter(|row| is_full(&screen.lines[*row])) {
+        text.insert_str(0, &screen.lines[above]);
+        row = above;
+    }
+    let text = text.trim();
+    let lower = text.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphabetic());
+    let is_asked = text.ends_with(ENDS) || words.any(|word| SECRETS.contains(&word));
+    let text = joined(&[text.to_owned()]);
+    is_asked.then(|| Dialogue { kind: DialogKind::Question, text, choices: Vec::new() })
+}
+
 /// A list of choices with one selected, or a yes/no question at the bottom.
 pub fn question(screen: &ScreenText) -> Option<Dialogue> {
+    if screen.hides_input {
+        return hidden_question(screen);
+    }
     let lines: Vec<&str> = bottom(screen).collect();
     let list = numbered_list(&screen.lines, lines.len());
     let is_list = list.len() > 1;
     let is_asked = lines.iter().take(2).any(|line| asking_end(line).is_some());
     if !is_list && let Some(text) = prompt_question(screen) {
+        if let Some(question) = plain_question(screen) {
+            return Some(question);
+        }
         return Some(Dialogue { kind: DialogKind::Question, text, choices: Vec::new() });
     }
     if !is_list && !is_asked {
@@ -123,7 +163,7 @@ fn numbered_list(lines: &[String], most: usize) -> Vec<usize> {
 
 /// A question above choices without numbers, one of them with a pointer, at the bottom of the screen.
 fn plain_question(screen: &ScreenText) -> Option<Dialogue> {
-    const POINTING: [char; 4] = ['❯', '›', '→', '▶'];
+    const POINTING: [char; 5] = ['❯', '›', '→', '▶', '»'];
     const BELOW_MOST: usize = 2;
     const ABOVE_MOST: usize = 4;
     let lines = &screen.lines;
@@ -136,11 +176,16 @@ fn plain_question(screen: &ScreenText) -> Option<Dialogue> {
     let below = lines[list.end..].iter().filter(is_filled).count();
     let row = usize::from(screen.cursor.row);
     // The dialog of an exited program stays below the lines of the program that goes on.
-    let is_left_over = screen.cursor.is_visible && row < list.start;
+    let asked = lines[..list.start].iter().rposition(|line| is_filled(&line))?;
+    let is_left_over = screen.cursor.is_visible && row < asked;
     let is_elsewhere = is_left_over || (has_prompt(screen) && !list.contains(&row));
-    let above: Vec<&String> =
-        lines[..list.start].iter().rev().skip_while(|line| !is_filled(line)).collect();
-    let is_asked = above.first().is_some_and(|line| unframed(line).ends_with('?'));
+    let above: Vec<&String> = lines[..=asked].iter().rev().collect();
+    // Installers put a hint behind the question: `? Deploy where? (Use arrow keys)`.
+    let is_installers = |line: &str| line.strip_prefix("? ").is_some_and(|rest| !rest.is_empty());
+    let is_asked = above
+        .first()
+        .map(|line| unframed(line))
+        .is_some_and(|line| line.ends_with('?') || is_installers(line));
     if list.len() < 2 || below > BELOW_MOST || is_elsewhere || !is_asked {
         return None;
     }
@@ -209,7 +254,7 @@ fn prompt_question(screen: &ScreenText) -> Option<String> {
 /// cursor is at a prompt below.
 pub fn open_question(screen: &ScreenText) -> Option<Dialogue> {
     let question = question(screen)?;
-    if plain_question(screen).as_ref() == Some(&question) {
+    if screen.hides_input || plain_question(screen).as_ref() == Some(&question) {
         return Some(question);
     }
     let row = usize::from(screen.cursor.row);
@@ -234,7 +279,7 @@ pub fn open_question(screen: &ScreenText) -> Option<Dialogue> {
 }
 
 fn unpointed(line: &str) -> &str {
-    line.trim_start_matches(['❯', '>', '›', '→', '▶', '●', ' '])
+    line.trim_start_matches(['❯', '>', '›', '→', '▶', '●', '»', ' '])
 }
 
 fn is_choice(line: &str) -> bool {
@@ -254,7 +299,7 @@ pub(crate) fn choices(lines: &[String]) -> Vec<String> {
     lines.iter().filter_map(choice).collect()
 }
 
-const POINTERS: [char; 6] = ['❯', '>', '›', '→', '▶', '●'];
+const POINTERS: [char; 7] = ['❯', '>', '›', '→', '▶', '●', '»'];
 
 /// The words behind a pointer, as in `❯ No`.
 pub fn pointed(line: &str) -> Option<&str> {
@@ -420,6 +465,11 @@ pub fn cells(line: &str, column: usize) -> String {
         .collect()
 }
 
+/// How many columns a line fills.
+fn width(line: &str) -> usize {
+    line.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
+}
+
 fn is_wide(c: char) -> bool {
     ('\u{1100}'..='\u{115f}').contains(&c)
         || ('\u{2e80}'..='\u{a4cf}').contains(&c)
@@ -447,6 +497,39 @@ mod tests {
     fn begun(line: &str) -> bool {
         let column = line.chars().count() as u16;
         obstacle(&screen(line, 0, column)) == Some(Obstacle::Begun)
+    }
+
+    #[test]
+    fn an_installers_list_has_its_choices_also_with_a_hint_behind_the_question() {
+        for (text, row, column) in [
+            ("? Deploy where? (Use arrow keys)\n » staging\n   production", 0, 16),
+            ("? Select a template: (Use arrow keys)\n❯ staging\n  production", 1, 0),
+        ] {
+            let shown = screen(text, row, column);
+            let asked = open_question(&shown).expect("a question");
+            assert_eq!(asked.choices, ["staging", "production"], "{text}");
+            assert!(matches!(obstacle(&shown), Some(Obstacle::Asks(_))), "{text}");
+        }
+        let left_over = screen("$ ls\n? Deploy where?\n » staging\n   production", 0, 2);
+        assert_eq!(open_question(&left_over), None);
+    }
+
+    #[test]
+    fn a_hidden_prompt_is_asked_as_it_is_shown() {
+        let hidden = |text: &str, row, column| {
+            let shown = ScreenText { hides_input: true, columns: 20, ..screen(text, row, column) };
+            open_question(&shown).map(|asked| asked.text)
+        };
+        let asked = |text: &str| Some(text.to_owned());
+        assert_eq!(hidden("Password: ", 0, 10), asked("Password:"));
+        assert_eq!(hidden("Type the password\n ", 1, 0), asked("Type the password"));
+        assert_eq!(
+            hidden("Passphrase for '/key\n/of/me': ", 1, 9),
+            asked("Passphrase for '/key/of/me':")
+        );
+        for nothing in ["copying files ", "Working...", "", "42%"] {
+            assert_eq!(hidden(nothing, 0, nothing.len() as u16), None, "{nothing:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Judges an agent's screen by its profile.
 //!
-//! The order is: a dialog that only a person may answer; a mark of work; the agent's own report by an OSC; its input
+//! The order is: a prompt with hidden input, as for a password; a dialog that only a person may answer; a mark of work; the agent's own report by an OSC; its input
 //! box. If a screen shows none of these, the state is `unknown`.
 
 use crate::cautious;
@@ -57,6 +57,12 @@ impl Profile {
     }
 
     fn state(&self, screen: &ScreenText, input: Option<&InputBox>, now: &Zoned) -> Judged {
+        // Another program has the terminal: an agent reads each key.
+        if let Some(question) = cautious::hidden_question(screen) {
+            let mut judged = Judged::of(self, AgentState::Waiting, cautious::HIDDEN);
+            judged.dialogue = Some(question);
+            return judged;
+        }
         if let Some(judged) = self.dialogs.iter().find_map(|d| self.asked(d, screen, input, now)) {
             return judged;
         }

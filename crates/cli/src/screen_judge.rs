@@ -78,7 +78,10 @@ impl Judge for Profiles {
                 state: AgentState::Waiting,
                 question: Some(asked.text),
                 choices: asked.choices,
-                evidence: "a question is shown".to_owned(),
+                evidence: match screen.hides_input {
+                    true => cautious::HIDDEN.to_owned(),
+                    false => "a question is shown".to_owned(),
+                },
                 ..AgentJudged::default()
             });
         };

@@ -22,6 +22,8 @@ pub struct ScreenText {
     pub takes_paste: bool,
     /// The program expects arrow keys as `ESC O A`, not as `ESC [ A`.
     pub application_cursor: bool,
+    /// The program reads whole lines, and the terminal does not show what is typed, as for a password.
+    pub hides_input: bool,
     pub cursor: ScreenCursor,
 }
 

@@ -69,7 +69,8 @@ pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,
 };
 pub use platform::terminal_input::{
-    LINE_MOST, forget_unread, gives_lines, is_hidden, terminal_of, terminal_size_at, unread,
+    LINE_MOST, clears_line, forget_unread, gives_lines, hides_input, is_hidden, terminal_of,
+    terminal_size_at, unread,
 };
 pub use platform::tool::{
     ToolOutput, become_program, find_tool, init_system, run_here, run_tool, start_tool,

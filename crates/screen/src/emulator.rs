@@ -3,6 +3,7 @@
 use crate::catch_panic::contained;
 use crate::charset::Charsets;
 use crate::osc::OscState;
+use crate::skin_tone::{SkinTones, restored, restored_text};
 use crate::text::text_of;
 use ostler_model::ScreenText;
 use ostler_model::TerminalSize;
@@ -11,6 +12,7 @@ use std::num::NonZeroU16;
 pub struct Emulator {
     parser: vt100::Parser<OscState>,
     charsets: Charsets,
+    skin_tones: SkinTones,
     size: TerminalSize,
 }
 
@@ -28,6 +30,7 @@ impl Emulator {
         Self {
             parser: vt100::Parser::new_with_callbacks(rows, columns, 0, OscState::default()),
             charsets: Charsets::default(),
+            skin_tones: SkinTones::default(),
             size,
         }
     }
@@ -35,6 +38,7 @@ impl Emulator {
     /// If the emulator panics, it starts again with an empty screen.
     pub fn process(&mut self, bytes: &[u8]) {
         let bytes = self.charsets.translated(bytes);
+        let bytes = self.skin_tones.replaced(&bytes);
         if contained(|| self.parser.process(&bytes)).is_none() {
             *self = Self::new(self.size);
         }
@@ -50,16 +54,19 @@ impl Emulator {
         let mut picture: Vec<u8> =
             contained(|| self.parser.screen().state_formatted()).unwrap_or_default().into();
         picture.extend(self.charsets.picture());
-        picture
+        restored(picture)
     }
 
     pub fn text(&self) -> ScreenText {
         let said = self.parser.callbacks();
-        let text = contained(|| text_of(self.parser.screen()));
+        let text = contained(|| text_of(self.parser.screen())).unwrap_or_default();
+        let commands = said.commands.iter();
         ScreenText {
-            title: said.title.clone(),
-            osc: said.commands.clone(),
-            ..text.unwrap_or_default()
+            title: restored_text(said.title.clone()),
+            osc: commands.map(|(number, text)| (*number, restored_text(text.clone()))).collect(),
+            lines: text.lines.into_iter().map(restored_text).collect(),
+            bright: text.bright.into_iter().map(restored_text).collect(),
+            ..text
         }
     }
 
@@ -127,6 +134,19 @@ mod tests {
             screen.picture();
             screen.text();
         }
+    }
+
+    #[test]
+    fn an_emoji_with_a_skin_tone_at_the_right_edge_takes_two_columns() {
+        let text = drawn(8, 3, "abcdef\u{1f44d}\u{1f3fd}\r\nnext");
+        assert_eq!(text.lines[..2], ["abcdef\u{1f44d}\u{1f3fd}", "next"]);
+        let mut screen = Emulator::new(TerminalSize { columns: 8, rows: 3 });
+        for byte in "a\u{1f44d}\u{1f3fd}b \u{1f3fd}".bytes() {
+            screen.process(&[byte]);
+        }
+        assert_eq!(screen.text().lines[0], "a\u{1f44d}\u{1f3fd}b \u{1f3fd}");
+        assert_eq!(screen.text().cursor.column, 7, "a tone alone is a character");
+        assert!(String::from_utf8_lossy(&screen.picture()).contains("\u{1f44d}\u{1f3fd}"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod catch_panic;
 mod charset;
 mod emulator;
 mod osc;
+mod skin_tone;
 mod text;
 
 pub use capture::from_capture;

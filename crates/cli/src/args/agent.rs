@@ -6,18 +6,22 @@ use ostler_model::AgentState;
 #[derive(Debug, Args)]
 #[command(
     after_help = "KEY: enter, escape, up, down, left, right, tab, space, or one character, which is pressed as it is. Anything else is a text: it is typed, \
-followed by Enter.\n\nExit 1 if the agent asks nothing (then nothing is typed), or if the question is still there afterwards. \
+followed by Enter. At a prompt that hides what is typed, as for a password, only enter is a key.\n\nExit 1 if the agent asks nothing (then nothing is typed), or if the question is still there afterwards. \
 In both cases the screen is printed.\n\nExamples:\n  ostler answer coder 1\n  ostler answer coder escape\n  ostler answer coder \"use the staging database\""
 )]
 pub struct AnswerArguments {
     /// A unit, or a run id (a unique prefix or suffix is enough)
     pub name: String,
     /// A text or a key
-    #[arg(value_name = "TEXT|KEY", allow_hyphen_values = true)]
-    pub answer: String,
+    #[arg(value_name = "TEXT|KEY", allow_hyphen_values = true, required_unless_present = "stdin")]
+    pub answer: Option<String>,
     /// Treat the argument as text even if it names a key
     #[arg(long)]
     pub text: bool,
+    /// Read the text from the first line of standard input: a password is then neither in the shell's history nor in the
+    /// list of processes
+    #[arg(long, conflicts_with = "answer")]
+    pub stdin: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

@@ -1,5 +1,6 @@
 //! The thread that judges screens. A screen is judged when it has not changed for a moment, and every 2 s while it
-//! keeps changing. A screen without changes is not judged and does not wake the thread.
+//! keeps changing. A screen without changes is not judged and does not wake the thread; but while a terminal hides what
+//! is typed, as for a password, its mode is checked every 2 s, because a program need not write anything after a password.
 //!
 //! ```text
 //!   output writer: screen changed ──► wait until it is still ──► judge ──► dispatcher, if the result differs
@@ -214,7 +215,10 @@ impl Worker {
             .map(|(run, _)| *run)
             .collect();
         for run in due {
-            let moved = self.watched.get_mut(&run).and_then(|watched| watched.moved_on(now_ms));
+            let later = |watched: &mut Box<Watched>| {
+                watched.moved_on(now_ms).or_else(|| watched.still_hides_input(now_ms))
+            };
+            let moved = self.watched.get_mut(&run).and_then(later);
             match (moved, self.watched.get_mut(&run)) {
                 (Some(due_ms), Some(watched)) => watched.due_ms = Some(due_ms),
                 (Some(_), None) | (None, _) => self.look(run, None),
@@ -242,6 +246,8 @@ impl Worker {
             // An agent may have started or exited since its processes were listed.
             watched.since_ms = Some(now_ms);
             watched.due_ms = Some(looked_ms + TREE_MS);
+        } else if watched.output.hides_input() {
+            watched.due_ms = Some(now_ms + FLOW_MS);
         }
         let is_same = watched.last.as_ref().is_some_and(|last| says_same(last, &judged));
         // A turn may be too short to be seen, so each change to idle is reported.
@@ -273,6 +279,11 @@ impl Watched {
         let rests_ms = self.output.last_mono_ms()? + REST_MS;
         let due_ms = rests_ms.min(since_ms + FLOW_MS);
         (due_ms > now_ms).then_some(due_ms)
+    }
+
+    /// When to check again, if nothing is to be judged and the terminal still hides what is typed.
+    fn still_hides_input(&self, now_ms: u64) -> Option<u64> {
+        (self.since_ms.is_none() && self.output.hides_input()).then_some(now_ms + FLOW_MS)
     }
 
     /// Also returns when the processes were listed, if the judgement depends on them.

@@ -4,7 +4,7 @@ use ostler_model::ScreenText;
 use ostler_model::TerminalSize;
 use ostler_os::PaneNote;
 use ostler_screen::Emulator;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
 pub(crate) struct Screen {
@@ -48,6 +48,12 @@ impl Screen {
         {
             self.emulator.resize(size);
         }
+    }
+
+    /// Whether the program in the pane reads a line that its terminal does not show. Unknown without a pane.
+    pub(super) fn hides_input(&mut self) -> bool {
+        let terminal = self.pane.as_mut().and_then(PaneTerminal::terminal);
+        terminal.is_some_and(|terminal| ostler_os::is_hidden(terminal).unwrap_or(false))
     }
 
     /// Draws from the last known output.
@@ -98,9 +104,13 @@ struct PaneTerminal {
 
 impl PaneTerminal {
     fn size(&mut self) -> Option<TerminalSize> {
+        ostler_os::terminal_size_at(self.terminal()?)
+    }
+
+    fn terminal(&mut self) -> Option<&Path> {
         if self.terminal.is_none() {
             self.terminal = PaneNote::read(&self.note)?.terminal();
         }
-        ostler_os::terminal_size_at(self.terminal.as_deref()?)
+        self.terminal.as_deref()
     }
 }

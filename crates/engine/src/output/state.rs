@@ -239,7 +239,19 @@ impl OutputState {
 
     /// The text on the run's terminal; `None` if it has no terminal.
     pub fn screen_text(&self) -> Option<ScreenText> {
-        self.drawn(Screen::text)
+        let hides_input = self.hides_input();
+        self.drawn(|screen| ScreenText { hides_input, ..screen.text() })
+    }
+
+    /// Whether the program reads a line that its terminal does not show, as for a password.
+    pub(crate) fn hides_input(&self) -> bool {
+        if let Some((input, _)) = self.query_input.get()
+            && let Input::Terminal { master, .. } = &**input
+        {
+            return ostler_os::hides_input(&**master).unwrap_or(false);
+        }
+        let Some(screen) = &self.screen else { return false };
+        screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).hides_input()
     }
 
     fn drawn<T>(&self, look: impl FnOnce(&Screen) -> T) -> Option<T> {

@@ -72,6 +72,11 @@ impl PaneNote {
     }
 }
 
+/// The controlling terminal of a process.
+pub fn controlling_terminal(pid: i32) -> Option<PathBuf> {
+    terminal_numbered(stat(pid)?.terminal)
+}
+
 /// The kernel encodes a terminal's device number, from its lowest bit on, as eight bits of the minor number, twelve of
 /// the major, and twelve more of the minor.
 fn terminal_numbered(device: i32) -> Option<PathBuf> {

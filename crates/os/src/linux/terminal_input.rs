@@ -1,17 +1,22 @@
 //! Another program's terminal: its size and its unread input.
 
+use super::pane_process::controlling_terminal;
 use super::pty::terminal_size;
 use ostler_model::TerminalSize;
 use rustix::fs::{Mode, OFlags};
-use rustix::termios::{LocalModes, QueueSelector};
+use rustix::termios::{LocalModes, QueueSelector, SpecialCodeIndex};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// The terminal that is a process's standard input.
+/// The terminal that is a process's standard input. The kernel hides the descriptors of a program that changes its user,
+/// such as `sudo`; its controlling terminal is not hidden.
 pub fn terminal_of(pid: i32) -> Option<PathBuf> {
-    let path = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
-    path.starts_with("/dev/pts").then_some(path)
+    match std::fs::read_link(format!("/proc/{pid}/fd/0")) {
+        Ok(path) => path.starts_with("/dev/pts").then_some(path),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => controlling_terminal(pid),
+        Err(_) => None,
+    }
 }
 
 /// In canonical mode the kernel keeps at most this much of one line and silently drops the rest.
@@ -25,8 +30,21 @@ pub fn gives_lines(terminal: &Path) -> io::Result<bool> {
 
 /// Whether the terminal gives the program whole lines and does not show what is typed, as for a password.
 pub fn is_hidden(terminal: &Path) -> io::Result<bool> {
-    let modes = rustix::termios::tcgetattr(open(terminal)?)?.local_modes;
+    hides_input(open(terminal)?)
+}
+
+/// The same, for an open terminal; of a pseudo-terminal, either side.
+pub fn hides_input(terminal: impl AsFd) -> io::Result<bool> {
+    let modes = rustix::termios::tcgetattr(terminal)?.local_modes;
     Ok(modes.contains(LocalModes::ICANON) && !modes.contains(LocalModes::ECHO))
+}
+
+/// Whether Ctrl-U removes the typed part of a line that the program has not read.
+pub fn clears_line(terminal: &Path) -> io::Result<bool> {
+    const CTRL_U: u8 = 0x15;
+    let modes = rustix::termios::tcgetattr(open(terminal)?)?;
+    let is_lines = modes.local_modes.contains(LocalModes::ICANON);
+    Ok(is_lines && modes.special_codes[SpecialCodeIndex::VKILL] == CTRL_U)
 }
 
 /// Discards the terminal's unread input. Returns how many bytes the program could have read at that moment.

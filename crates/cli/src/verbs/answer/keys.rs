@@ -11,6 +11,8 @@ pub enum Key {
     Right,
     Tab,
     Space,
+    /// Ctrl-U: removes what is typed of a line.
+    ClearLine,
 }
 
 const NAMES: [(&str, Key); 9] = [
@@ -37,6 +39,7 @@ impl Key {
             Key::Right => "Right",
             Key::Tab => "Tab",
             Key::Space => "Space",
+            Key::ClearLine => "C-u",
         }
     }
 
@@ -47,6 +50,7 @@ impl Key {
             (Key::Escape, _) => b"\x1b",
             (Key::Tab, _) => b"\t",
             (Key::Space, _) => b" ",
+            (Key::ClearLine, _) => b"\x15",
             (Key::Up, false) => b"\x1b[A",
             (Key::Down, false) => b"\x1b[B",
             (Key::Right, false) => b"\x1b[C",
@@ -67,6 +71,18 @@ pub enum Answer {
     Text(String),
     /// A choice without a number: the selection is moved to it, then Enter.
     Choice(String),
+    /// Typed where the terminal does not show it, followed by Enter. `Debug` and the journal never have the text.
+    Hidden(Secret),
+}
+
+/// A text that is never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
 }
 
 impl Answer {
@@ -94,6 +110,15 @@ impl Answer {
         }
     }
 
+    /// The answer to a prompt whose input is hidden: only `enter` is a key there, because every other word may be the
+    /// password.
+    pub fn hidden(word: &str, is_text: bool) -> Self {
+        match !is_text && word.eq_ignore_ascii_case("enter") {
+            true => Answer::Key(Key::Enter),
+            false => Answer::Hidden(Secret(word.to_owned())),
+        }
+    }
+
     /// For the journal.
     pub fn description(&self) -> String {
         match self {
@@ -101,13 +126,17 @@ impl Answer {
             Answer::Letter(letter) => format!("key {letter}"),
             Answer::Text(text) => format!("text of {} characters", text.chars().count()),
             Answer::Choice(words) => format!("choice {words}"),
+            Answer::Hidden(_) => "a hidden text".to_owned(),
         }
     }
 
     /// Whether the answer may only move the selection to another choice.
     pub fn moves(&self) -> bool {
         match self {
-            Answer::Key(Key::Enter | Key::Escape) | Answer::Text(_) | Answer::Choice(_) => false,
+            Answer::Key(Key::Enter | Key::Escape | Key::ClearLine)
+            | Answer::Text(_)
+            | Answer::Choice(_)
+            | Answer::Hidden(_) => false,
             Answer::Key(Key::Up | Key::Down | Key::Left | Key::Right | Key::Tab | Key::Space)
             | Answer::Letter(_) => true,
         }
@@ -136,6 +165,10 @@ mod tests {
         for wrong in ["", "a\nb", "\x1b"] {
             assert!(Answer::parse(wrong, false).is_err(), "{wrong:?}");
         }
+        let hidden = Answer::hidden("up", false);
+        assert_eq!(hidden, Answer::Hidden(Secret("up".to_owned())));
+        assert_eq!(Answer::hidden("enter", false), Answer::Key(Key::Enter));
+        assert!(!format!("{hidden:?}, {}", hidden.description()).contains("up"));
         assert!(parse("down").moves() && !parse("enter").moves() && !parse("12").moves());
     }
 }

@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::print::{errln, outln};
 use crate::render;
 use keyboard::{Keyboard, turn};
-use keys::Answer;
+use keys::{Answer, Secret};
 use ostler_agents::cautious::pointed;
 use ostler_client::Client;
 use ostler_model::{AgentState, AgentView, PatrolNote, RunId, RunState, ScreenText, What};
@@ -19,6 +19,8 @@ use ostler_ops::patrol::Note;
 use ostler_ops::runs::Show;
 use serde::Serialize;
 use serde_json::{Map, json};
+use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long a program may take to react to the answer.
@@ -29,18 +31,28 @@ const SHOWN_MS: u64 = 2_000;
 const LOOK: Duration = Duration::from_millis(150);
 
 pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Failure> {
-    let AnswerArguments { name, answer, text, json } = arguments;
-    let answer = Answer::parse(answer, *text).map_err(Failure::usage)?;
+    let AnswerArguments { name, answer: word, text, stdin, json } = arguments;
+    let (word, is_text) = match word {
+        Some(word) if !stdin => (word.clone(), *text),
+        Some(_) | None => (first_line()?, true),
+    };
+    let answer = Answer::parse(&word, is_text).map_err(Failure::usage)?;
     let mut client = context.connect_running()?;
     let live = LiveRun::find(&mut client, name)?;
     let _turn = turn(context, &live)?;
     let before = Look::take(&mut client, live.run)?;
     let asked = before.asked(name)?;
     let record = client.call(&Show::of(live.run))?;
-    let device = record.pid.and_then(ostler_os::terminal_of);
+    // In tmux the run's own process is the shim, which has no terminal.
+    let program = live.unit.as_ref().and_then(|view| view.pid).or(record.pid);
+    let device = program.and_then(ostler_os::terminal_of);
     // The terminal is in line mode: the program gets the whole line, whatever the screen shows.
-    let takes_lines = device.is_some_and(|device| ostler_os::gives_lines(&device).unwrap_or(false));
+    let is_so = |look: fn(&Path) -> std::io::Result<bool>| {
+        device.as_deref().is_some_and(|device| look(device).unwrap_or(false))
+    };
+    let takes_lines = before.screen.hides_input || is_so(ostler_os::gives_lines);
     let answer = match takes_lines {
+        true if before.screen.hides_input => Answer::hidden(&word, is_text),
         true => answer,
         false => text::for_choices(answer, before.agent.as_ref())
             .map_err(|description| Failure::failed(anyhow::anyhow!("{name}: {description}")))?,
@@ -67,6 +79,24 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
                 )));
             }
             keyboard.press(keys::Key::Enter, false)?;
+        }
+        Answer::Hidden(Secret(text)) => {
+            if text.len() > ostler_os::LINE_MOST {
+                let why = format!("the program reads at most {} bytes", ostler_os::LINE_MOST);
+                return Err(Failure::failed(anyhow::anyhow!("{name}: nothing was typed: {why}")));
+            }
+            // The text must never be typed where it would be shown.
+            if !read(&mut client, live.run)?.hides_input {
+                return Err(Failure::failed(anyhow::anyhow!(
+                    "{name}: nothing was typed: its input is not hidden any more; see `ostler screen {name}`"
+                )));
+            }
+            // A person may have begun to type, which the screen does not show.
+            if is_so(ostler_os::clears_line) {
+                hand.press(keys::Key::ClearLine, false)?;
+            }
+            hand.type_in(text)?;
+            hand.press(keys::Key::Enter, false)?;
         }
         Answer::Choice(words) => {
             if !select(&mut client, live.run, &mut keyboard, words, &before)? {
@@ -108,6 +138,18 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
         }
     }
     Ok(outcome.exit())
+}
+
+/// The first line of standard input, without its line break.
+fn first_line() -> Result<String, Failure> {
+    if std::io::stdin().is_terminal() {
+        let why = "standard input is a terminal, which would show the answer; use a pipe or a file";
+        return Err(Failure::usage(why.to_owned()));
+    }
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    line.truncate(line.trim_end_matches(['\r', '\n']).len());
+    Ok(line)
 }
 
 /// Writes a journal entry before the answer is typed, so that the entry precedes the effects. The text is not recorded,
@@ -202,6 +244,13 @@ impl Look {
         let is_line = answer.is_letter() && !before.has_choices();
         match waits {
             None => Outcome::Gone,
+            // A program may ask for the password again.
+            Some(agent) if before.screen.hides_input => {
+                match agent.question.as_deref() == asked && self.above() == before.above() {
+                    true => Outcome::Unchanged,
+                    false => Outcome::Changed,
+                }
+            }
             // The typed letter is behind the question, and the program has not taken it; or it asks again.
             Some(agent) if is_line && continues(agent.question.as_deref(), asked) => {
                 match self.above() == before.above() {

@@ -47,7 +47,7 @@ fn plain_choice(answer: &Answer, agent: Option<&AgentView>) -> Option<Answer> {
             let place = letter.to_digit(10)?.checked_sub(1)?;
             choices.get(usize::try_from(place).ok()?)
         }
-        Answer::Key(_) | Answer::Choice(_) => None,
+        Answer::Key(_) | Answer::Choice(_) | Answer::Hidden(_) => None,
     };
     meant.map(|choice| Answer::Choice(choice.clone()))
 }

@@ -5,4 +5,5 @@ pub(crate) mod agent_hooks;
 pub(crate) mod agent_setup;
 pub(crate) mod agent_states;
 pub(crate) mod agent_texts;
+pub(crate) mod hidden_prompt;
 pub(crate) mod screen;
