@@ -9,6 +9,7 @@ use ostler_engine::Home;
 use ostler_ops::Operation;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Clone, Debug)]
 pub struct Context {
@@ -85,7 +86,16 @@ impl Context {
             program: ostler_os::own_executable()?,
             environment: environment()?,
             met: crate::versions::met,
+            waiting: report_waiting,
         })
+    }
+}
+
+/// Printed at most once per process.
+fn report_waiting(why: &str) {
+    static IS_PRINTED: AtomicBool = AtomicBool::new(false);
+    if !IS_PRINTED.swap(true, Ordering::Relaxed) {
+        crate::print::errln!("ostler: waiting for the daemon: {why}");
     }
 }
 

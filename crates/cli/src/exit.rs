@@ -105,6 +105,7 @@ impl From<ClientError> for Failure {
             | ClientError::Forbidden { .. }
             | ClientError::StartFailed { .. }
             | ClientError::NoAnswer { .. }
+            | ClientError::Halted { .. }
             | ClientError::Lost(_)
             | ClientError::InputUnknown { .. }
             | ClientError::Deadly { .. }

@@ -54,6 +54,12 @@ impl Client {
         self.writing.set_read_timeout(patience).map_err(ClientError::Lost)
     }
 
+    /// Whether nothing arrives within this time. Sets the timeout.
+    pub(crate) fn is_silent_for(&mut self, within: Duration) -> Result<bool, ClientError> {
+        self.be_patient(Some(within))?;
+        Ok(self.reading.fill_buf().is_err_and(|error| is_impatience(&error)))
+    }
+
     /// Sends a request without waiting for the response.
     pub fn ask<O: Operation>(&mut self, operation: &O) -> Result<u64, ClientError> {
         self.next_id += 1;

@@ -30,6 +30,8 @@ pub enum ClientError {
         "the supervisor of {home} did not answer within {seconds} s; `ostler status` shows whether it is being restarted, crash.log in the home shows why"
     )]
     NoAnswer { home: PathBuf, seconds: u64 },
+    #[error("the daemon of {home} does not answer: {why}")]
+    Halted { home: PathBuf, why: String },
     #[error(
         "the connection to the supervisor was lost; its runs may still be alive (`ostler runs`)"
     )]

@@ -13,6 +13,8 @@ mod connection;
 #[cfg(feature = "control-socket")]
 mod error;
 #[cfg(feature = "control-socket")]
+mod halted;
+#[cfg(feature = "control-socket")]
 mod journal;
 #[cfg(feature = "control-socket")]
 mod start;

@@ -2,6 +2,7 @@
 
 use crate::connection::{Client, response};
 use crate::error::ClientError;
+use crate::halted::halted;
 use ostler_ops::Operation;
 use ostler_ops::daemon::{Ping, Pong};
 use ostler_ops::wire::{ErrorCode, Response, WireError};
@@ -40,6 +41,8 @@ pub struct HomePaths {
     pub environment: Vec<(&'static str, OsString)>,
     /// Called with the version of each supervisor that answers.
     pub met: fn(&str),
+    /// Called with the reason if the daemon does not answer because it is stopped.
+    pub waiting: fn(&str),
 }
 
 /// Whether the supervisor was running or was started.
@@ -54,6 +57,8 @@ const SILENT_MOST: u32 = 3;
 const STEP: Duration = Duration::from_millis(10);
 /// A supervisor that is being restarted answers within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A supervisor that is silent for longer is looked at.
+const SILENT: Duration = Duration::from_secs(2);
 
 /// Connects to the supervisor; starts a guardian and a supervisor if none is running.
 pub fn connect(place: &HomePaths, start: Start) -> Result<Client, ClientError> {
@@ -65,7 +70,7 @@ pub fn connect(place: &HomePaths, start: Start) -> Result<Client, ClientError> {
 pub fn find(place: &HomePaths, start: Start) -> Result<Found, ClientError> {
     let refusal = Cell::new(None);
     let call = || {
-        Ok(match try_greet(&place.sockets, PATIENCE)? {
+        Ok(match try_greet(&place.sockets, PATIENCE, &|| report_halted(place))? {
             Greeting::Answered(greeted) => {
                 (place.met)(&greeted.1.version);
                 Some(greeted.0)
@@ -192,6 +197,20 @@ fn reach<T>(
     call: impl Fn() -> Result<Option<T>, ClientError>,
 ) -> Result<(T, StartedBy), ClientError> {
     trust(&place.home)?;
+    // A stopped guardian replaces no supervisor, so more patience does not help.
+    let call = || {
+        let began_ms = ostler_os::mono_ms();
+        let answer = call()?;
+        let is_silent =
+            answer.is_none() && ostler_os::mono_ms() - began_ms >= SILENT.as_millis() as u64;
+        let halted = if is_silent { halted(&place.home) } else { None };
+        match halted.filter(|halted| halted.is_final) {
+            Some(halted) => {
+                Err(ClientError::Halted { home: place.home.clone(), why: halted.description })
+            }
+            None => Ok(answer),
+        }
+    };
     let patient_until = ostler_os::mono_ms() + PATIENCE.as_millis() as u64;
     loop {
         if let Some(answer) = call()? {
@@ -233,6 +252,9 @@ fn reach<T>(
         for _ in 0..20 {
             if let Some(answer) = call()? {
                 return Ok((answer, started_by));
+            }
+            if ostler_os::mono_ms() >= deadline {
+                break;
             }
             ostler_os::nap(STEP);
         }
@@ -282,7 +304,7 @@ pub fn greet(
     sockets: &[PathBuf],
     patience: Duration,
 ) -> Result<Option<(Client, Pong)>, ClientError> {
-    Ok(match try_greet(sockets, patience)? {
+    Ok(match try_greet(sockets, patience, &|| ())? {
         Greeting::Answered(greeted) => Some(*greeted),
         Greeting::Refused(_) | Greeting::Silent => None,
     })
@@ -295,12 +317,18 @@ enum Greeting {
     Silent,
 }
 
-fn try_greet(sockets: &[PathBuf], patience: Duration) -> Result<Greeting, ClientError> {
+fn try_greet(
+    sockets: &[PathBuf],
+    patience: Duration,
+    silent: &dyn Fn(),
+) -> Result<Greeting, ClientError> {
     let Some(mut client) = open(sockets)? else { return Ok(Greeting::Silent) };
-    if client.be_patient(Some(patience)).is_err() {
-        return Ok(Greeting::Silent);
-    }
-    Ok(match client.call(&Ping::ours()) {
+    let heard = client.be_patient(Some(patience)).and_then(|()| {
+        client.ask(&Ping::ours())?;
+        be_heard(&mut client, patience, silent)?;
+        client.next_response()
+    });
+    Ok(match heard {
         Ok(pong) if client.be_patient(None).is_ok() => Greeting::Answered(Box::new((client, pong))),
         Err(ClientError::Refused(refusal)) => Greeting::Refused(refusal),
         Ok(_) | Err(_) => Greeting::Silent,
@@ -319,6 +347,7 @@ fn put(
     if let Err(error) = question(&mut client) {
         return Ok(judged(Err(error)));
     }
+    be_heard(&mut client, patience, &|| report_halted(place))?;
     let first = client.next_line();
     match first.as_ref().ok().and_then(|line| greeted(line, greeting)) {
         Some(version) => {
@@ -327,6 +356,22 @@ fn put(
             Ok(judged(client.next_line()))
         }
         None => Ok(judged(first)),
+    }
+}
+
+/// Waits for the beginning of the answer. Calls `silent` if there is none for a while, and waits on.
+fn be_heard(client: &mut Client, patience: Duration, silent: &dyn Fn()) -> Result<(), ClientError> {
+    let rest = patience.saturating_sub(SILENT);
+    if patience > SILENT && client.is_silent_for(SILENT)? {
+        silent();
+        return client.be_patient(Some(rest));
+    }
+    client.be_patient(Some(patience))
+}
+
+fn report_halted(place: &HomePaths) {
+    if let Some(halted) = halted(&place.home) {
+        (place.waiting)(&halted.description);
     }
 }
 
@@ -420,6 +465,7 @@ mod tests {
                 assert_eq!(version, "1");
                 MET.with(|met| met.set(met.get() + 1));
             },
+            waiting: |_| (),
         };
         // The guardian still holds the lock, so the home is not free.
         let owner = ostler_os::take_lock(&home.path().join("lock")).expect("a lock");

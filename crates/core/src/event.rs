@@ -1,5 +1,5 @@
 use ostler_model::{
-    Actor, Detach, Enforced, Extinct, Fingerprint, Limits, PoolSpec, RunId, RunRecord,
+    Actor, Detach, Enforced, Escapee, Extinct, Fingerprint, Limits, PoolSpec, RunId, RunRecord,
     SpawnErrorKind, UnitRecord,
 };
 
@@ -177,6 +177,8 @@ pub struct Survey {
     pub named: Vec<Member>,
     /// A process may be left that cannot be attributed to this run, so an empty tree proves nothing.
     pub is_unexplained: bool,
+    /// Processes that may be left of this run, although nothing proves it. They are named and never signalled.
+    pub suspects: Vec<Escapee>,
     /// Processes that the kernel does not let us signal.
     pub refusing: Vec<Refusing>,
     /// Only for a run with a memory limit.
@@ -189,7 +191,7 @@ impl Survey {
     }
 
     /// What an empty tree proves about extinction.
-    pub fn extinct(&self) -> Extinct {
+    pub(crate) fn extinct(&self) -> Extinct {
         if self.is_unexplained { Extinct::Unknown } else { Extinct::Yes }
     }
 }

@@ -29,7 +29,8 @@ pub use platform::files::{
 };
 pub use platform::foreign_memory::{MemoryKills, watch_memory_kills};
 pub use platform::identity::{
-    boot_id, fingerprint_of, is_same_process, is_taken, parent_pid, start_time_of, user_of,
+    boot_id, fingerprint_of, is_same_process, is_stopped, is_taken, parent_pid, start_time_of,
+    user_of,
 };
 pub use platform::inherited::take_inherited;
 pub use platform::init::{Contained, run_contained};

@@ -61,7 +61,8 @@ impl Run {
         out: &mut Step,
     ) -> Phase {
         if tree.is_empty() {
-            return self.drain(None, status, tree.extinct(), output, now, out);
+            let extinct = self.extinction(&tree, now, out);
+            return self.drain(None, status, extinct, output, now, out);
         }
         let reason = self.escape_reason(&tree);
         self.report_escape(&tree, now, out);
@@ -138,12 +139,36 @@ impl Run {
         ));
     }
 
+    /// What an empty tree proves. Names the processes that may be left of the run.
+    pub(super) fn extinction(&mut self, tree: &Survey, now: Now, out: &mut Step) -> Extinct {
+        let extinct = tree.extinct();
+        if tree.suspects.is_empty() {
+            return extinct;
+        }
+        let name = |suspect: &Escapee| format!("pid {} ({})", suspect.pid, suspect.command);
+        let named = tree.suspects.iter().map(name).collect::<Vec<_>>().join(", ");
+        let why = format!(
+            "perhaps alive: {named}: it carries the id of this run or is in a session of its number, but nothing proves \
+             that it is of this run, so it is not signalled; end it with `kill PID` if it is"
+        );
+        let before = self.record.error.take().map(|error| format!("{error}; ")).unwrap_or_default();
+        self.record.error = Some(format!("{before}{why}"));
+        out.write(self.note(
+            Actor::Kernel,
+            What::StrayFound,
+            why,
+            json!({ "processes": tree.suspects }),
+            now,
+        ));
+        extinct
+    }
+
     /// After every survey. The run is over if the root has exited and the tree is empty.
     pub(super) fn end_on(&mut self, ending: Ending, now: Now, out: &mut Step) -> Phase {
         let Root::Exited(status) = ending.root else { return Phase::Ending(ending) };
         finish::keep_status(&mut self.record, status);
         if ending.tree.is_empty() {
-            let extinct = ending.tree.extinct();
+            let extinct = self.extinction(&ending.tree, now, out);
             return self.drain(ending.reason, status, extinct, ending.output, now, out);
         }
         // A process that TERM still ends did not outlive the run.

@@ -21,7 +21,8 @@ impl Run {
         finish::keep_status(&mut self.record, status);
         self.judge_memory(status, now);
         if tree.is_empty() && output == Output::Ended {
-            return finish::ended(self, None, status, tree.extinct(), now, out);
+            let extinct = self.extinction(&tree, now, out);
+            return finish::ended(self, None, status, extinct, now, out);
         }
         out.write(self.save(RunState::Exiting, now));
         if !tree.is_empty() {
@@ -50,7 +51,8 @@ impl Run {
 
     pub(super) fn settle(&mut self, settling: Settling, now: Now, out: &mut Step) -> Phase {
         if settling.tree.is_empty() && settling.output == Output::Ended {
-            finish::ended(self, None, settling.status, settling.tree.extinct(), now, out)
+            let extinct = self.extinction(&settling.tree, now, out);
+            finish::ended(self, None, settling.status, extinct, now, out)
         } else {
             Phase::Settling(settling)
         }

@@ -56,11 +56,12 @@ impl Run {
         if status == ExitStatus::Unknown {
             self.record.error = Some(seen.gone.description());
         }
+        let extinct = self.extinction(&seen.tree, now, out);
         self.phase = Phase::Draining {
             reason: Some(reason),
             status,
             due: now.mono_ms + DRAIN_IDLE_MS,
-            extinct: seen.tree.extinct(),
+            extinct,
         };
         if !self.expects_output() {
             self.step(RunEvent::OutputEnded, now, out);

@@ -71,6 +71,7 @@ impl Tree {
                 })
                 .collect(),
             is_unexplained: false,
+            suspects: Vec::new(),
             refusing: Vec::new(),
             memory: None,
         }

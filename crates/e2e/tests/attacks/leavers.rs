@@ -1,7 +1,7 @@
 //! Processes that leave their run's boundary: they are named, and ended with the daemon at the latest.
 
 use crate::left_behind::without_cgroups;
-use ostler_e2e::{Home, Process, eventually, is_root, skipped};
+use ostler_e2e::{Home, Process, Signal, eventually, is_root, skipped};
 use std::path::{Path, PathBuf};
 
 fn place(home: &Home, name: &str) -> PathBuf {
@@ -107,4 +107,103 @@ fn strays_are_known_after_both_were_killed() {
         home.stop();
         strays.iter().for_each(Process::wait_gone);
     }
+}
+
+/// A run whose first process lives, and a child of it that left the run's cgroup for this one. The child's environment
+/// and session are its own if `hidden`.
+fn leave_below(home: &Home, group: &Path, hidden: bool) -> (String, Process) {
+    let file = place(home, "below");
+    let _ = std::fs::remove_file(&file);
+    let how = if hidden { "env -i setsid" } else { "setsid" };
+    let script = format!(
+        "(echo $BASHPID > {procs}; echo $BASHPID > {file}; exec {how} sleep 6205) >&- 2>&- & \
+         until test -s {file}; do sleep 0.02; done; echo ready; exec sleep 6206",
+        procs = group.join("cgroup.procs").display(),
+        file = file.display()
+    );
+    let run = home.start_ready(&["--grace", "300ms"], &["bash", "-c", &script]);
+    let pid = std::fs::read_to_string(file).expect("a pid").trim().parse().expect("a number");
+    (run, eventually("it lives", || Process::find(pid)))
+}
+
+/// R9, R10: a process that left its cgroup before the supervisor, or the whole daemon, was killed is found, named and
+/// ended with its run by the next supervisor. Before, the run was called extinct and the process went on.
+#[test]
+fn a_process_that_left_its_cgroup_ends_with_its_adopted_run() {
+    if !is_root() {
+        return skipped("needs root, to leave a cgroup");
+    }
+    let Some((home, parent)) = home_with_boundaries() else {
+        return skipped("runs get no cgroup here");
+    };
+    let other = home.records().iter().find_map(|run| Some(run["runId"].as_str()?.to_owned()));
+    home.cancel(&other.expect("the first run"));
+    for crash in [Home::kill_supervisor as fn(&Home), Home::kill_daemon] {
+        let (run, left) = leave_below(&home, &parent, true);
+        crash(&home);
+        eventually("it is adopted", || (home.count(&run, "adopted") == 1).then_some(()));
+        let result = home.cancel(&run);
+        assert!(!left.is_alive(), "it ended with its run: {result}");
+        assert_eq!(result["extinct"], "yes", "{result}");
+    }
+    home.stop();
+}
+
+/// R9, R24: a run ended while no supervisor ran, and one of its processes had left its cgroup: the record does not call
+/// the run extinct, the journal names the process, and the live run beside it is no stray.
+#[test]
+fn a_run_that_ended_unseen_is_not_called_extinct_while_its_process_lives() {
+    if !is_root() {
+        return skipped("needs root, to leave a cgroup");
+    }
+    let Some((home, parent)) = home_with_boundaries() else {
+        return skipped("runs get no cgroup here");
+    };
+    let (run, left) = leave_below(&home, &parent, true);
+    let later = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 6207"]);
+    let [root, beside] = [&run, &later].map(|run| home.root(run));
+    let guardian = home.guardian().expect("a guardian");
+    guardian.signal(Signal::STOP);
+    home.kill_supervisor();
+    root.signal(Signal::KILL);
+    root.wait_gone();
+    guardian.signal(Signal::CONT);
+    assert_eq!(home.wait(&run)["extinct"], "unknown");
+    let named = home.event(&run, "stray-found")["evidence"]["processes"].to_string();
+    assert!(named.contains(&left.pid.to_string()), "{named}");
+    let journal = home.ostler(&["events", "--json"]).ok().json();
+    let strays = journal.as_array().into_iter().flatten();
+    let strays: Vec<String> = strays
+        .filter(|event| event["what"] == "stray-found")
+        .map(|event| event["evidence"]["processes"].to_string())
+        .collect();
+    assert!(!strays.concat().contains(&format!("\"pid\":{}}}", beside.pid)), "{strays:?}");
+    home.stop();
+    left.wait_gone();
+}
+
+/// R9, R23: the same where guardian and supervisor were killed together, so that the kernel shows nothing of where the
+/// process comes from: it is named for its environment, and not signalled for it.
+#[test]
+fn a_process_that_carries_the_id_of_a_run_that_ended_unseen_is_named() {
+    if !is_root() {
+        return skipped("needs root, to leave a cgroup");
+    }
+    let Some((home, parent)) = home_with_boundaries() else {
+        return skipped("runs get no cgroup here");
+    };
+    let (run, left) = leave_below(&home, &parent, false);
+    let root = home.root(&run);
+    home.kill_daemon();
+    root.signal(Signal::KILL);
+    root.wait_gone();
+    let result = home.wait(&run);
+    assert_eq!(result["extinct"], "unknown", "{result}");
+    let named = format!("pid {}", left.pid);
+    assert!(result["error"].as_str().is_some_and(|error| error.contains(&named)), "{result}");
+    assert!(home.event(&run, "stray-found").to_string().contains(&left.pid.to_string()));
+    home.ostler(&["stop"]).ok();
+    assert!(left.is_alive(), "an environment is no reason to signal a process");
+    left.signal(Signal::KILL);
+    left.wait_gone();
 }

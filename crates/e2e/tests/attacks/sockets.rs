@@ -2,7 +2,9 @@
 
 use crate::both;
 use crate::strangers::{install, set_mode};
-use ostler_e2e::{Background, Home, Output, STRANGER, eventually, helper, is_root, skipped};
+use ostler_e2e::{
+    Background, Home, Output, Process, STRANGER, Signal, eventually, helper, is_root, skipped,
+};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, chown};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -221,4 +223,45 @@ pub fn up(home: &Home, text: &str) -> Background {
     let mut command = home.command(&["up"]);
     command.current_dir(home.folder());
     home.spawn_program(command)
+}
+
+/// X1: guardian and supervisor are stopped by a signal: a command prints which processes are stopped and what continues
+/// them, and ends with an error. One that still waits when they continue is answered.
+#[test]
+fn a_stopped_daemon_is_named_with_the_command_that_continues_it() {
+    let home = Home::new();
+    home.ostler(&["start"]).ok();
+    let processes =
+        [home.guardian().expect("a guardian"), home.supervisor().expect("a supervisor")];
+    processes.iter().for_each(|process| process.signal(Signal::STOP));
+    // A thread that runs on another processor may still answer.
+    let is_stopped = |process: &Process| {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", process.pid)).expect("threads");
+        threads.flatten().all(|thread| {
+            std::fs::read_to_string(thread.path().join("stat"))
+                .is_ok_and(|stat| stat.contains(") T "))
+        })
+    };
+    eventually("both are stopped", || processes.iter().all(is_stopped).then_some(()));
+    for arguments in [["runs", "--json"], ["why", "abcd"]] {
+        let output = home.ostler(&arguments);
+        assert_ne!(output.code, 0, "{output:?}");
+        let cure = format!("kill -CONT {} {}", processes[0].pid, processes[1].pid);
+        assert!(
+            output.stderr.contains(&format!(
+                "waiting for the daemon: the daemon is stopped (state T): guardian pid {}",
+                processes[0].pid
+            )),
+            "{output:?}"
+        );
+        assert!(
+            output.stderr.contains("does not answer") && output.stderr.contains(&cure),
+            "{output:?}"
+        );
+    }
+    let waiting = home.spawn(&["runs"]);
+    waiting.until_stderr_has("waiting for the daemon");
+    processes.iter().for_each(|process| process.signal(Signal::CONT));
+    assert_eq!(waiting.finish().code, 0);
+    home.stop();
 }

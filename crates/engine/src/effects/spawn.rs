@@ -188,7 +188,11 @@ impl Supervisor {
         if let Some(process) = &process {
             let _ = self.platform.poller.add(process, token, Interest::Readable);
         }
-        let mut scope = ScopeFactory::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
+        let mut scope = ScopeFactory::adopt(
+            record.run_id,
+            record.cgroup.as_deref(),
+            record.enforced.as_deref(),
+        );
         if let Some(note) = self.pane_note(record) {
             scope.set_pane_note(note);
         }
@@ -259,6 +263,12 @@ impl Supervisor {
                 .pid
                 .and_then(|pid| noted.or_else(|| self.guardian.guardian_link.end_of(pid)));
             self.core.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
+        } else {
+            self.runs.adopted_roots.extend(record.pid);
+            if !self.has_guardian_since_start(run) {
+                // What left the cgroup is remembered while descent still shows it.
+                self.survey(run);
+            }
         }
     }
 

@@ -395,6 +395,7 @@ impl Supervisor {
         let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
         let ending = live.process.as_ref().and_then(|process| {
             let pid = process.fingerprint().pid;
+            self.runs.adopted_roots.remove(&pid);
             if self.runs.leaders.get(&pid) == Some(&run) {
                 self.runs.leaders.remove(&pid);
             }

@@ -45,6 +45,9 @@ impl Supervisor {
         let mut recorded: HashSet<String> = HashSet::new();
         let mut others = Vec::new();
         if !records.is_empty() {
+            let roots = records.iter().filter(|record| record.boot_id == ostler_os::boot_id());
+            self.runs.adopted_roots = roots.filter_map(|record| record.pid).collect();
+            let mut observed = Vec::new();
             for mut record in records {
                 recorded.extend(record.cgroup.clone());
                 recorded.extend(record.enforced.iter().flat_map(|held| held.groups.clone()));
@@ -59,6 +62,13 @@ impl Supervisor {
                     continue;
                 }
                 let seen = self.observe(&mut record, ownership);
+                observed.push((record, seen));
+            }
+            // A process that is in no known run is a stray, so the runs that are adopted come before those that are gone.
+            observed.sort_by_key(|(record, seen)| {
+                Some(record.run_id) != leftover && seen.identity.is_none() && seen.tree.is_empty()
+            });
+            for (record, seen) in observed {
                 self.core.events.push_back(Event::Observed { record: Box::new(record), seen });
             }
         }
@@ -242,7 +252,7 @@ impl Supervisor {
     }
 
     /// Examines the processes of one record. A live run of another instance is not examined.
-    fn observe(&self, record: &mut RunRecord, ownership: Ownership) -> Observation {
+    fn observe(&mut self, record: &mut RunRecord, ownership: Ownership) -> Observation {
         let nothing = |gone| Observation {
             identity: None,
             gone,
@@ -257,7 +267,11 @@ impl Supervisor {
         if record.boot_id != ostler_os::boot_id() {
             return nothing(Gone::MachineRestarted);
         }
-        let mut scope = ScopeFactory::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
+        let mut scope = ScopeFactory::adopt(
+            record.run_id,
+            record.cgroup.as_deref(),
+            record.enforced.as_deref(),
+        );
         let note = self.guardian.guardian_link.inheritance.note(record.run_id);
         let mut noted_root = None;
         if let Some(recorded) = record.reaper.as_deref() {
@@ -279,9 +293,6 @@ impl Supervisor {
             // Only the intent was recorded: find out whether the process was started.
             None => scope.find_root().or(noted_root).and_then(ostler_os::fingerprint_of),
         };
-        // Other runs are not examined yet: an orphan may belong to any of them.
-        let anybody = || Some(0);
-        let relations = self.relations(record.start_time.unwrap_or(0), &anybody);
         let status =
             match (&fingerprint, self.guardian.guardian_link.inheritance.process(record.run_id)) {
                 // An exit that the guardian saw, or that the inherited pidfd reports.
@@ -303,8 +314,18 @@ impl Supervisor {
             group: record.process_group_id.or(alive.as_ref().map(|alive| alive.pid)).unwrap_or(0),
             is_pinned: alive.is_some(),
         };
+        if let (None, Some(pid)) = (&alive, record.pid) {
+            self.runs.adopted_roots.remove(&pid);
+        }
+        // Other runs are not examined yet: an orphan may belong to any of them.
+        let anybody = || Some(0);
+        let relations = self.relations(record.start_time.unwrap_or(0), &anybody);
         let mut tree = crate::runs::table::survey(&scope.members(leader, &relations));
-        if record.pid.is_none() && alive.is_none() {
+        let gone = match record.pid {
+            Some(_) => Gone::Process,
+            None => self.guardian.guardian_link.inheritance.why_gone(record.run_id),
+        };
+        if gone == Gone::NeverStarted && alive.is_none() {
             // Nothing was executed, so no process can have escaped.
             tree.is_unexplained = false;
         }
@@ -315,10 +336,7 @@ impl Supervisor {
         let reaper = scope.reaper().map(|reaper| Box::new(reaper.fingerprint().clone()));
         record.reaper = reaper.clone();
         Observation {
-            gone: match record.pid {
-                Some(_) => Gone::Process,
-                None => self.guardian.guardian_link.inheritance.why_gone(record.run_id),
-            },
+            gone,
             identity: alive.map(|fingerprint| Identity {
                 process_group_id: leader.group,
                 cgroup: scope.boundary(),

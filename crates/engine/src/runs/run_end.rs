@@ -244,6 +244,9 @@ impl Supervisor {
         }
         if let Some(process) = &live.process {
             let pid = process.fingerprint().pid;
+            if live.is_adopted {
+                self.runs.adopted_roots.remove(&pid);
+            }
             if self.runs.leaders.get(&pid) == Some(&run) {
                 self.runs.leaders.remove(&pid);
             }

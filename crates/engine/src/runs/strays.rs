@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
+const WHY_FOUND: &str = "belongs to no live run; ended when the daemon stops";
 /// How many processes are named in one entry.
 const NAMED_MOST: usize = 16;
 /// How many strays one record keeps.
@@ -67,6 +68,12 @@ impl Supervisor {
         live.members(&self.relations(since, &others_since))
     }
 
+    /// Whether the guardian is older than the run, and so received all its orphans that this process did not.
+    pub(crate) fn has_guardian_since_start(&self, run: RunId) -> bool {
+        let started = self.core.world.record(run).and_then(|record| record.start_time);
+        self.relations(started.unwrap_or(0), &|| None).has_guardian_since_start()
+    }
+
     pub(crate) fn relations<'a>(
         &'a self,
         since: u64,
@@ -74,6 +81,7 @@ impl Supervisor {
     ) -> Relations<'a> {
         Relations {
             leaders: &self.runs.leaders,
+            adopted_roots: &self.runs.adopted_roots,
             reapers: &self.runs.strays.reapers,
             guardian: self.guardian_above(),
             strays: &self.runs.strays.unowned,
@@ -107,7 +115,7 @@ impl Supervisor {
     pub(crate) fn note_strays(&mut self, record: &RunRecord) {
         match record.extinct {
             Extinct::Yes => {}
-            Extinct::Unknown => self.find_strays(Some(record.run_id)),
+            Extinct::Unknown => self.name_strays_of(record),
             Extinct::No => {
                 let left = self.survivors(record.run_id);
                 self.runs.strays.unkillable.entry(key_of(record)).or_default().extend(left);
@@ -126,6 +134,7 @@ impl Supervisor {
         let groups: HashSet<i32> = self.runs.live.values().map(|live| live.leader).collect();
         let is_known = |pid: i32, group: i32, session: i32, start_time: u64| {
             self.runs.leaders.contains_key(&pid)
+                || self.runs.adopted_roots.contains(&pid)
                 || groups.contains(&group)
                 || groups.contains(&session)
                 || self.runs.strays.reapers.get(&pid) == Some(&start_time)
@@ -141,25 +150,49 @@ impl Supervisor {
 
     /// The strays that an ending run may have left. Its record keeps them: if guardian and supervisor die together, the
     /// strays are no children of ours any more.
-    pub(crate) fn new_strays(&self) -> Vec<Fingerprint> {
-        let strays = self.unnoted_children().take(KEPT_MOST);
-        strays.filter_map(|(pid, _)| ostler_os::fingerprint_of(pid)).collect()
+    pub(crate) fn strays_since(&self, run: RunId) -> Vec<Fingerprint> {
+        let since = self.core.world.record(run).and_then(|record| record.start_time).unwrap_or(0);
+        self.young_strays(since).take(KEPT_MOST).collect()
+    }
+
+    /// Live strays that began at this time or later, also those that are known already: a run of that time may have left
+    /// them.
+    fn young_strays(&self, since: u64) -> impl Iterator<Item = Fingerprint> {
+        let known = self.runs.strays.unowned.iter().copied();
+        let young = self.unnoted_children().chain(known).filter(move |(_, start)| *start >= since);
+        young.filter_map(|(pid, start)| {
+            let found = ostler_os::fingerprint_of(pid).filter(|found| found.start_time == start)?;
+            ostler_os::is_same_process(&found).then_some(found)
+        })
     }
 
     /// Records new strays once.
-    pub(crate) fn find_strays(&mut self, run: Option<RunId>) {
+    pub(crate) fn find_strays(&mut self) {
         let found: Vec<(i32, u64)> = self.unnoted_children().collect();
         if found.is_empty() {
             return;
         }
         let processes = named(found.iter().map(|(pid, _)| *pid));
         self.runs.strays.unowned.extend(found);
-        let why = "belongs to no live run; ended when the daemon stops";
-        let evidence = json!({ "processes": processes });
-        match run {
-            Some(run) => self.run_entry(run, What::StrayFound, why, evidence),
-            None => self.entry(What::StrayFound, why, evidence),
+        self.entry(What::StrayFound, WHY_FOUND, json!({ "processes": processes }));
+    }
+
+    /// Names the strays that an ended run may have left, in the journal of that run.
+    fn name_strays_of(&mut self, record: &RunRecord) {
+        let since = record.start_time.unwrap_or(0);
+        let found = self.young_strays(since).map(|stray| (stray.pid, stray.start_time));
+        let found: Vec<(i32, u64)> = found.collect();
+        if found.is_empty() {
+            return;
         }
+        let processes = named(found.iter().map(|(pid, _)| *pid));
+        self.runs.strays.unowned.extend(found);
+        self.run_entry(
+            record.run_id,
+            What::StrayFound,
+            WHY_FOUND,
+            json!({ "processes": processes }),
+        );
     }
 
     /// Ends the strays when the daemon stops, after every run has ended.
@@ -224,7 +257,7 @@ impl Supervisor {
             }
             self.end_tree_of(&run, reaper);
         }
-        self.find_strays(None);
+        self.find_strays();
     }
 
     /// Called before any unit starts: ends process trees of this instance that a damaged or removed registry does not

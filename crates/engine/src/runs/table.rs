@@ -6,7 +6,7 @@ use crate::runs::input::Input;
 use crate::runs::viewers::AttachCount;
 use crate::supervisor::parts::RunTable;
 use ostler_core::{Member, MemorySeen, Refusing, Survey};
-use ostler_model::{RunId, RunRecord, RunSpec};
+use ostler_model::{Escapee, RunId, RunRecord, RunSpec};
 use ostler_os::{Leader, Members, Process, Relations, Scope, Watch};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -85,6 +85,15 @@ pub(crate) fn survey(members: &Members) -> Survey {
             })
             .collect(),
         is_unexplained: members.is_unexplained,
+        suspects: members
+            .suspects
+            .iter()
+            .take(NAMED_MOST)
+            .map(|pid| Escapee {
+                pid: *pid,
+                command: shortened(ostler_os::command_of(*pid).unwrap_or_default()),
+            })
+            .collect(),
         refusing: members
             .untouchable
             .iter()

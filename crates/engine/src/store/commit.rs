@@ -34,7 +34,7 @@ impl Supervisor {
                     record.survivors = match record.extinct {
                         Extinct::Yes => Vec::new(),
                         Extinct::No => self.survivors(record.run_id),
-                        Extinct::Unknown => self.new_strays(),
+                        Extinct::Unknown => self.strays_since(record.run_id),
                     };
                 }
                 self.store.batch.save(record);

@@ -27,7 +27,7 @@ use ostler_model::{
 use ostler_os::{Allocated, Census, HomeLock, Launcher, Poller, Reaper, ScopeFactory, Waker};
 use ostler_registry::{Batch, Writer};
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, mpsc};
 use tokio::sync::{oneshot, watch};
 
@@ -74,6 +74,8 @@ pub(crate) struct RunTable {
     pub(crate) live: HashMap<RunId, LiveRun>,
     /// The first processes of runs that are children of this process.
     pub(crate) leaders: HashMap<i32, RunId>,
+    /// The first processes of runs that an earlier supervisor started, while they live. They are no children of this process.
+    pub(crate) adopted_roots: HashSet<i32>,
     /// The descriptors of runs that another supervisor took over; kept open as long as their output.
     pub(crate) kept_inputs: HashMap<RunId, Arc<Input>>,
     /// Processes of Ostler outside of live runs.

@@ -23,7 +23,7 @@ use ostler_model::{InstanceId, Settings};
 use ostler_os::{HomeLock, Interest, Launcher, Poller, Reaper, ScopeFactory, Waker};
 use ostler_registry::{Batch, Registry, RegistryError, Rollback, Writer};
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use tokio::sync::watch;
@@ -150,6 +150,7 @@ impl Supervisor {
             runs: RunTable {
                 live: HashMap::new(),
                 leaders: HashMap::new(),
+                adopted_roots: HashSet::new(),
                 kept_inputs: HashMap::new(),
                 strays: Strays::default(),
                 census: OnceCell::new(),

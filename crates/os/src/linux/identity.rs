@@ -103,6 +103,11 @@ pub fn start_time_of(pid: i32) -> Option<u64> {
     stat(pid).map(|stat| stat.start_time)
 }
 
+/// Whether a signal has stopped this process.
+pub fn is_stopped(pid: i32) -> bool {
+    stat(pid).is_some_and(|stat| stat.stopped)
+}
+
 /// The user a process runs as.
 pub fn user_of(pid: i32) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;

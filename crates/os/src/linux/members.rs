@@ -27,6 +27,8 @@ pub struct Members {
     pub(super) inside_pids: Vec<i32>,
     /// A process may be left that cannot be assigned to this run or to another.
     pub is_unexplained: bool,
+    /// Processes that may belong to this run, but nothing proves it. They are named and never signalled.
+    pub suspects: Vec<i32>,
     /// Processes that the kernel does not let us signal, because they changed to another user.
     pub untouchable: Vec<i32>,
     /// Set if the scope has a memory limit.
@@ -74,8 +76,10 @@ pub struct Leader {
 /// What is known of the other processes, for a search of members.
 #[derive(Clone, Copy)]
 pub struct Relations<'a> {
-    /// The first processes of all runs.
+    /// The first processes of all runs of this supervisor.
     pub leaders: &'a HashMap<i32, RunId>,
+    /// The live first processes of the runs of earlier supervisors.
+    pub adopted_roots: &'a HashSet<i32>,
     /// The reapers of all runs, with their start times.
     pub reapers: &'a HashMap<i32, u64>,
     /// Our parent, if it is the subreaper for the orphans of an earlier supervisor.
@@ -92,6 +96,14 @@ pub struct Relations<'a> {
     pub has_boundary: bool,
     /// A snapshot of all processes, taken on first use.
     pub census: &'a OnceCell<Census>,
+}
+
+impl Relations<'_> {
+    /// Whether the guardian is older than the run: then all orphans of the run came to it or to this process.
+    pub fn has_guardian_since_start(&self) -> bool {
+        let started = self.guardian.and_then(stat).map(|stat| stat.start_time);
+        started.is_some_and(|started| started <= self.since)
+    }
 }
 
 impl fmt::Debug for Relations<'_> {
@@ -136,6 +148,7 @@ pub(super) fn among_children(
             }
             let ours = (leader.is_pinned && child == leader.group)
                 || (!relations.leaders.contains_key(&child)
+                    && !relations.adopted_roots.contains(&child)
                     && stat(child).is_some_and(|stat| {
                         if relations.reapers.get(&child) == Some(&stat.start_time) {
                             return false;

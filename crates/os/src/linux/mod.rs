@@ -20,6 +20,7 @@ pub mod members;
 pub mod memory;
 pub mod memory_watch;
 pub mod notify;
+mod outsiders;
 pub mod own_signals;
 pub mod pane_process;
 pub mod pipe;

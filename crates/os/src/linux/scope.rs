@@ -3,7 +3,7 @@
 //! With a cgroup leaf the kernel knows the members, whatever they do. Without one, the members are the descendants of
 //! the run's reaper. If the reaper was killed, the members are the root's session and process group, the root's
 //! descendants, and the orphans reparented to this process that can belong to no other run. A member is never found by
-//! its command line or its environment.
+//! its command line or its environment; an environment can only be a reason not to call a run extinct.
 
 use super::cgroup::Leaf;
 use super::controllers;
@@ -14,6 +14,7 @@ use super::members::{
     Leader, Members, MemoryState, Relations, among_children, has_stray_since, in_census,
     is_untouchable, sort_members,
 };
+use super::outsiders::{Outsiders, suspects};
 use super::pane_process::PaneNote;
 use super::poll::Interest;
 use super::process::{Process, Signal, open_pid, signal_checked};
@@ -46,6 +47,14 @@ pub(super) enum Lineage {
     Child,
     /// An earlier supervisor started it; its orphans were reparented to another process when that supervisor died.
     Adopted,
+}
+
+/// Whether every process of the run that lives can be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Search {
+    Complete,
+    /// Its orphans may have gone to a process that is not ours.
+    Partial,
 }
 
 /// The leaf of a run.
@@ -91,12 +100,21 @@ pub struct Scope {
     pub(super) lineage: Lineage,
     /// The path of the pane note, if another program (tmux) starts a process for the run.
     pub(super) pane_note: Option<PathBuf>,
+    /// Only of an adopted run: the assignment of its id in its environment.
+    pub(super) mark: Option<String>,
+    pub(super) outsiders: Outsiders,
 }
 
 /// How many processes of an ending tree are watched one by one if the kernel cannot watch the whole.
 const WATCH_MOST: usize = 32;
 
 impl Scope {
+    /// Without a boundary.
+    pub(super) fn of(lineage: Lineage) -> Self {
+        let (leaf, held, reaper, pane_note, mark) = (None, None, None, None, None);
+        Self { leaf, held, reaper, lineage, pane_note, mark, outsiders: Outsiders::default() }
+    }
+
     pub fn boundary(&self) -> Option<String> {
         self.leaf().map(|leaf| leaf.path().to_string_lossy().into_owned())
     }
@@ -237,12 +255,13 @@ impl Scope {
             None => self.held.as_ref().map(|held| held.members()).unwrap_or_default(),
         };
         let mut is_unexplained = false;
+        let mut search = Search::Complete;
         match self.reaper.as_ref().map(RunReaper::held) {
             Some(run_reaper::ReaperState::Alive(below)) => found.extend(below),
             Some(run_reaper::ReaperState::Unseen) => is_unseen = true,
             Some(run_reaper::ReaperState::ScopeEmpty) => {}
             Some(run_reaper::ReaperState::Lost) | None => {
-                self.search(leader, relations, &mut found, &mut is_unexplained);
+                search = self.search(leader, relations, &mut found, &mut is_unexplained);
             }
         }
         let in_pane = self.pane_note.as_ref().and_then(|note| PaneNote::read(note));
@@ -272,6 +291,10 @@ impl Scope {
             // Processes exist that could not be listed, for example for lack of a descriptor: the tree is not empty.
             members.inside = 1;
         }
+        if let (Search::Partial, Some(mark), true) = (search, &self.mark, members.is_empty()) {
+            members.suspects = suspects(mark, leader, relations);
+            members.is_unexplained |= !members.suspects.is_empty();
+        }
         members
     }
 
@@ -282,30 +305,39 @@ impl Scope {
         relations: &Relations<'_>,
         found: &mut Vec<i32>,
         is_unexplained: &mut bool,
-    ) {
-        let (searched, is_complete) = match (self.lineage, &self.leaf) {
+    ) -> Search {
+        let (searched, search) = match (self.lineage, &self.leaf) {
             // All its orphans were reparented to this process.
             (Lineage::Child, _) => {
                 let has_boundary = self.leaf.is_some();
                 let relations = Relations { guardian: None, has_boundary, ..*relations };
-                (among_children(leader, &relations, found, is_unexplained), true)
+                (among_children(leader, &relations, found, is_unexplained), Search::Complete)
             }
-            // The leaf keeps the list. A stray may have left it while an earlier supervisor lived.
+            // The leaf keeps the list, but a process may have left it. Its orphans came to the guardian or to us, unless
+            // the guardian of that time is gone too.
             (Lineage::Adopted, Some(_)) => {
-                *is_unexplained |= has_stray_since(relations);
-                return;
+                let relations = Relations { has_boundary: true, ..*relations };
+                let searched = among_children(leader, &relations, found, is_unexplained);
+                *is_unexplained |= has_stray_since(&relations);
+                let is_complete = searched.is_some() && relations.has_guardian_since_start();
+                if !is_complete {
+                    found.extend(self.outsiders.beside(found));
+                    found.extend(in_census(leader, &relations));
+                }
+                (searched, if is_complete { Search::Complete } else { Search::Partial })
             }
             // The orphans went to the guardian, or to another process if the guardian was a different one.
             (Lineage::Adopted, None) => {
-                (among_children(leader, relations, found, is_unexplained), false)
+                (among_children(leader, relations, found, is_unexplained), Search::Partial)
             }
         };
         // Some kernels do not list children.
-        if self.leaf.is_none() && (searched.is_none() || !is_complete) {
+        if self.leaf.is_none() && (searched.is_none() || search == Search::Partial) {
             *is_unexplained = true;
             found.extend(in_census(leader, relations));
         }
         found.extend(searched.unwrap_or_default());
+        search
     }
 
     /// Finds the root if the run's record has no pid yet: the process in the boundary that was started first as a

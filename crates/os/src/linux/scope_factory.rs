@@ -5,7 +5,7 @@ use super::limits::{LimitSupport, RunLimits};
 use super::reserved_fds;
 use super::scope::{Boundary, Lineage, Scope};
 use super::spare_cgroups::SpareCgroups;
-use ostler_model::{Enforced, Resources};
+use ostler_model::{Enforced, Resources, RunId, RunSpec};
 use std::fs;
 use std::path::PathBuf;
 
@@ -64,7 +64,7 @@ impl ScopeFactory {
         let leaf = self.planned(run).and_then(|path| Leaf::make(path.into()).ok());
         let held = limits.map(|plan| RunLimits::set_up(plan, leaf.as_ref()));
         let leaf = leaf.map(Boundary::Own);
-        Scope { leaf, held, reaper: None, lineage: Lineage::Child, pane_note: None }
+        Scope { leaf, held, ..Scope::of(Lineage::Child) }
     }
 
     /// Like `make`, for a short run that others follow: the run may reuse an earlier run's boundary and leave it to the
@@ -79,7 +79,7 @@ impl ScopeFactory {
             (None, Some(path)) => Boundary::shared(path.clone()),
             (None, None) => None,
         };
-        Scope { leaf, held: None, reaper: None, lineage: Lineage::Child, pane_note: None }
+        Scope { leaf, ..Scope::of(Lineage::Child) }
     }
 
     /// Takes the scope of a finished run: no process is in it any more. Keeps the boundary for reuse if possible.
@@ -112,12 +112,17 @@ impl ScopeFactory {
         });
     }
 
-    /// The boundary of a run that an earlier supervisor started.
+    /// The scope of a run that an earlier supervisor started.
+    pub fn adopt(run: RunId, boundary: Option<&str>, limits: Option<&Enforced>) -> Scope {
+        Scope { mark: Some(RunSpec::run_id_variable(run)), ..Self::reopen(boundary, limits) }
+    }
+
+    /// The boundary of a run that no record knows.
     pub fn reopen(boundary: Option<&str>, limits: Option<&Enforced>) -> Scope {
         let leaf = boundary.map(|path| Leaf::at(path.into())).filter(|leaf| leaf.path().exists());
         let leaf = leaf.map(Boundary::Own);
         let held = limits.map(RunLimits::found);
-        Scope { leaf, held, reaper: None, lineage: Lineage::Adopted, pane_note: None }
+        Scope { leaf, held, ..Scope::of(Lineage::Adopted) }
     }
 
     /// Removes this instance's cgroups that belong to no live run. Returns how many processes were killed for it.

@@ -93,10 +93,10 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
             }
             // A person may have begun to type, which the screen does not show.
             if is_so(ostler_os::clears_line) {
-                hand.press(keys::Key::ClearLine, false)?;
+                keyboard.press(keys::Key::ClearLine, false)?;
             }
-            hand.type_in(text)?;
-            hand.press(keys::Key::Enter, false)?;
+            keyboard.type_in(text)?;
+            keyboard.press(keys::Key::Enter, false)?;
         }
         Answer::Choice(words) => {
             if !select(&mut client, live.run, &mut keyboard, words, &before)? {
