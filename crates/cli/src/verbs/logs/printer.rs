@@ -115,8 +115,8 @@ impl Printer {
         self.out.write_all(b"\n")
     }
 
-    pub fn flush(&mut self) -> Result<(), Failure> {
-        shown(self.out.flush()).map(|_| ())
+    pub fn flush(&mut self) -> Result<PrintOutcome, Failure> {
+        shown(self.out.flush())
     }
 
     pub fn finish(&mut self) -> Result<(), Failure> {
@@ -127,7 +127,7 @@ impl Printer {
             let document = std::mem::take(&mut self.document);
             shown(writeln!(self.out, "{}", serde_json::Value::Array(document)))?;
         }
-        self.flush()
+        self.flush().map(|_| ())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::args::ExitOn;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::errln;
-use crate::verbs::logs::{PrintOptions, PrintOutcome, Printer};
+use crate::verbs::logs::{PrintOptions, PrintOutcome, Printer, RawLine};
 use ostler_model::{UnitState, UnitView};
 use ostler_ops::runs::Show;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -58,6 +58,7 @@ struct Follow {
     printer: Printer,
     context: Context,
     stage: Stage,
+    reader: Reader,
     interrupted_at_ms: Option<u64>,
     /// The unit that failed first, and its exit code.
     failed: Option<(String, Exit)>,
@@ -70,8 +71,14 @@ enum Next {
     Continue,
     /// Everything has ended; its last lines are still to be printed.
     Over,
-    /// The reader of the output closed it.
-    ReaderGone,
+}
+
+/// Whether the output is still read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    There,
+    /// It closed the pipe, as `| head` does. What was started is stopped.
+    Gone,
 }
 
 pub fn follow(
@@ -91,6 +98,7 @@ pub fn follow(
         printer,
         context: context.clone(),
         stage: Stage::Watching,
+        reader: Reader::There,
         interrupted_at_ms: None,
         failed: None,
         code: None,
@@ -105,10 +113,6 @@ impl Follow {
             match self.take(input)? {
                 Next::Continue => {}
                 Next::Over => break,
-                Next::ReaderGone => {
-                    self.begin_stop();
-                    break;
-                }
             }
         }
         self.drain()?;
@@ -125,12 +129,10 @@ impl Follow {
     fn take(&mut self, input: Input) -> Result<Next, Failure> {
         match input {
             Input::Line(index, line) => {
-                let shown = self.printer.line(index, &line)?;
-                self.printer.flush()?;
-                return Ok(match shown {
-                    PrintOutcome::GoOn => Next::Continue,
-                    PrintOutcome::ReaderGone => Next::ReaderGone,
-                });
+                self.print(index, &line)?;
+                if self.reader == Reader::Gone {
+                    self.begin_stop();
+                }
             }
             Input::OutputEnded(_) => {}
             Input::OutputFailed(index, failure) => {
@@ -149,6 +151,17 @@ impl Follow {
             }
         }
         Ok(Next::Continue)
+    }
+
+    fn print(&mut self, index: usize, line: &RawLine) -> Result<(), Failure> {
+        if self.reader == Reader::There {
+            let outcome = self.printer.line(index, line)?;
+            let flushed = self.printer.flush()?;
+            if [outcome, flushed].contains(&PrintOutcome::ReaderGone) {
+                self.reader = Reader::Gone;
+            }
+        }
+        Ok(())
     }
 
     fn interrupted(&mut self) {
@@ -249,11 +262,7 @@ impl Follow {
         while awaited.iter().any(|index| self.inputs.is_reading(*index)) {
             let left_ms = until_ms.saturating_sub(ostler_os::mono_ms());
             match self.inputs.next_within(Duration::from_millis(left_ms)) {
-                Ok(Input::Line(index, line)) => {
-                    if self.printer.line(index, &line)? == PrintOutcome::ReaderGone {
-                        return Ok(());
-                    }
-                }
+                Ok(Input::Line(index, line)) => self.print(index, &line)?,
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(()),
             }

@@ -1,7 +1,7 @@
 //! X11: `ostler up --follow`: units in the foreground.
 
 use crate::units::inspect::Seen;
-use ostler_e2e::{Background, Output, Signal, eventually};
+use ostler_e2e::{Background, Home, Output, Signal, eventually};
 
 /// Says when it ends.
 const POLITE: &str =
@@ -122,4 +122,16 @@ fn the_foreground_survives_the_supervisor() {
     shown.signal(Signal::INT);
     ended_with(0, &shown.finish());
     assert_eq!(state(&seen, "web"), "stopped");
+}
+
+/// X11: when the reader of the output goes away, what was started is stopped.
+#[test]
+fn a_closed_pipe_stops_what_was_started() {
+    let chatty = "while :; do echo line; sleep 0.05; done";
+    let seen = Seen::of(&[("web", chatty, "")]);
+    let script = format!("{} up --follow | head -n 3", Home::binary().display());
+    let mut command = seen.home.program("sh");
+    command.args(["-c", &script]).current_dir(seen.home.folder());
+    seen.home.spawn_program(command).finish();
+    eventually("the unit is stopped", || (state(&seen, "web") == "stopped").then_some(()));
 }
