@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "contract.md"
 # How many promises each letter has. A row of the page whose letter or number is not here is an error: every letter of the
 # contract is checked.
-LENGTHS = {"R": 32, "D": 22, "A": 12, "W": 20, "P": 13, "T": 7, "X": 11}
+LENGTHS = {"R": 32, "D": 22, "A": 12, "W": 21, "P": 13, "T": 7, "X": 11}
 PROMISES = [f"{letter}{n}" for letter, last in LENGTHS.items() for n in range(1, last + 1)]
 
 LETTERS = "".join(LENGTHS)

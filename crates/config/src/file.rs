@@ -201,6 +201,9 @@ pub struct RestartTable {
     pub max: Option<Duration>,
     /// After a run longer than this, the next delay is the first one again.
     pub reset_after: Option<Duration>,
+    /// After a run of at least this time, the first restart is immediate; default 10s, without preset and initial.
+    /// 0 disables it.
+    pub immediate_after: Option<Duration>,
     /// Give up after this many failures within a time window.
     pub limit: Option<LimitTable>,
 }

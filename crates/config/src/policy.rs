@@ -19,7 +19,7 @@ pub(crate) fn restart(table: &UnitTable, base: Option<RestartPolicy>) -> Restart
             PresetWord::Gastown => Preset::Gastown,
         }),
     };
-    let Some(RestartTable { when, initial, factor, max, reset_after, limit }) =
+    let Some(RestartTable { when, initial, factor, max, reset_after, immediate_after, limit }) =
         table.restart.as_ref().map(RestartWord::table)
     else {
         return policy;
@@ -30,6 +30,12 @@ pub(crate) fn restart(table: &UnitTable, base: Option<RestartPolicy>) -> Restart
         WhenWord::Never => When::Never,
     });
     policy.backoff = backoff(&BackoffTable { initial, factor, max, reset_after }, policy.backoff);
+    policy.immediate_after_ms = match (immediate_after, initial) {
+        (Some(least), _) => Some(least.0).filter(|least_ms| *least_ms > 0),
+        // A declared first delay applies to every first restart.
+        (None, Some(_)) => None,
+        (None, None) => policy.immediate_after_ms,
+    };
     if let Some(limit) = limit {
         policy.limit = (limit.count > 0)
             .then_some(RestartLimit { count: limit.count, window_ms: limit.window.0 });

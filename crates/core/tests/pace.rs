@@ -26,7 +26,13 @@ fn policies() -> Vec<RestartPolicy> {
     policies.extend(Preset::ALL.iter().map(|(_, preset)| RestartPolicy::preset(*preset)));
     for when in [When::Always, When::OnFailure, When::Never] {
         let backoff = Backoff { initial_ms: 0, factor: 1.0, max_ms: 0, reset_after_ms: 0 };
-        policies.push(RestartPolicy { when, preset: None, backoff, limit: None });
+        policies.push(RestartPolicy {
+            when,
+            preset: None,
+            backoff,
+            immediate_after_ms: None,
+            limit: None,
+        });
         policies.extend(Preset::ALL.iter().map(|(_, preset)| RestartPolicy {
             when,
             backoff,

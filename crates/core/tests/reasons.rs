@@ -20,7 +20,13 @@ fn spec() -> UnitSpec {
     let limit = Some(RestartLimit { count: 5, window_ms: 60_000 });
     UnitSpec {
         argv: vec!["web".to_owned()],
-        restart: RestartPolicy { when: When::Always, preset: None, backoff, limit },
+        restart: RestartPolicy {
+            when: When::Always,
+            preset: None,
+            backoff,
+            immediate_after_ms: None,
+            limit,
+        },
         ..unit_spec(UNIT)
     }
 }

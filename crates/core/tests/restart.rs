@@ -159,6 +159,29 @@ fn what_is_wrong_with_itself_is_not_tried_again() {
     assert_eq!(verdict, Verdict::Restart { wait_ms: 1_000 });
 }
 
+/// W21: a unit that worked for ten seconds is restarted at once; then the delays begin, and the limit still counts.
+#[test]
+fn the_first_restart_after_good_work_is_immediate() {
+    let policy = Policy::default();
+    let mut tally = Tally::default();
+    let mut verdict =
+        |ran_ms, at_s: u64| after(&mut tally, &policy, crash(), ran_ms, START + at_s * 1_000);
+    assert_eq!(verdict(1, 0), Verdict::Restart { wait_ms: 1_000 });
+    assert_eq!(verdict(1, 1), Verdict::Restart { wait_ms: 2_000 });
+    assert_eq!(verdict(9_999, 3_600), Verdict::Restart { wait_ms: 4_000 });
+    assert_eq!(verdict(10_000, 7_200), Verdict::Restart { wait_ms: 0 });
+    assert_eq!(verdict(1, 7_201), Verdict::Restart { wait_ms: 1_000 });
+    assert_eq!(verdict(1, 7_202), Verdict::Restart { wait_ms: 2_000 });
+    assert_eq!(verdict(10_000, 7_212), Verdict::Restart { wait_ms: 0 });
+    assert!(matches!(verdict(10_000, 7_222), Verdict::Broken { .. }), "five within 60 s");
+    for (_, preset) in Preset::ALL {
+        let policy = Policy::preset(*preset);
+        let verdict = after(&mut Tally::default(), &policy, crash(), 20_000, START);
+        let wait_ms = policy.backoff.initial_ms;
+        assert_eq!(verdict, Verdict::Restart { wait_ms }, "{preset:?} keeps its numbers");
+    }
+}
+
 /// Failures expire, and a clock that was set back does not make old ones new.
 #[test]
 fn failures_decay() {

@@ -57,6 +57,9 @@ pub struct RestartPolicy {
     pub preset: Option<Preset>,
     #[serde(flatten)]
     pub backoff: Backoff,
+    /// The first restart after a run of at least this time is immediate. `None`: every restart waits.
+    #[serde(default)]
+    pub immediate_after_ms: Option<u64>,
     pub limit: Option<RestartLimit>,
 }
 
@@ -74,6 +77,7 @@ impl Default for RestartPolicy {
                 max_ms: 30 * SECOND,
                 reset_after_ms: MINUTE,
             },
+            immediate_after_ms: Some(10 * SECOND),
             limit: Some(RestartLimit { count: 5, window_ms: MINUTE }),
         }
     }
@@ -95,6 +99,7 @@ impl RestartPolicy {
                 max_ms: max_s * SECOND,
                 reset_after_ms: reset_s * SECOND,
             },
+            immediate_after_ms: None,
             limit: limit
                 .map(|(count, window_s)| RestartLimit { count, window_ms: window_s * SECOND }),
         };

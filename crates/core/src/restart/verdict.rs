@@ -86,9 +86,14 @@ pub fn after_with(
             }
         }
     }
+    tally.restarts += 1;
+    if policy.immediate_after_ms.is_some_and(|least_ms| ran_ms >= least_ms) {
+        // It worked until now. If it fails again soon, the delays begin.
+        tally.steps = 0;
+        return Verdict::Restart { wait_ms: 0 };
+    }
     let wait_ms = wait_ms(&policy.backoff, tally.steps);
     tally.steps = tally.steps.saturating_add(1);
-    tally.restarts += 1;
     Verdict::Restart { wait_ms }
 }
 

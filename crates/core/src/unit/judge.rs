@@ -83,6 +83,7 @@ impl Unit {
             && let Some(backoff) = self.record.spec.liveness_backoff
         {
             policy.backoff = backoff;
+            policy.immediate_after_ms = None;
         }
         policy
     }
