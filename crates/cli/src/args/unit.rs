@@ -158,12 +158,13 @@ pub struct UnitsArguments {
 #[derive(Debug, Args)]
 pub struct RestartArguments {
     /// Units; patterns such as 'worker-*' work
+    #[arg(group = "units")]
     pub names: Vec<String>,
     /// Every unit; the daemon itself keeps running
-    #[arg(short, long, conflicts_with = "names")]
+    #[arg(short, long, conflicts_with = "names", group = "units")]
     pub all: bool,
     /// Return immediately
-    #[arg(long)]
+    #[arg(long, requires = "units")]
     pub no_wait: bool,
     /// Print one JSON document
     #[arg(long)]
