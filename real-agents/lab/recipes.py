@@ -109,8 +109,8 @@ def qwen(seat: Seat) -> dict[str, str]:
 
 
 def waits(seconds: int) -> str:
-    """A command that takes so long. Newer Claude Code refuses a `sleep` of some seconds."""
-    return f"timeout {seconds} tail -f /dev/null"
+    """A command that takes so long. Newer Claude Code refuses a `sleep` of some seconds, and asks before it reads a device."""
+    return f"python3 -c 'import time; time.sleep({seconds})'"
 
 
 def write(path: Path, text: str) -> None:

@@ -64,7 +64,8 @@ class World:
         self.model = Model(0, folder / "model.log", folder / "bodies" if os.environ.get("LAB_BODIES") else None)
         self.model.start()
         self.oracle = Oracle(folder / "model.log")
-        own = self.recipe.settings(Seat(self.home, self.work, self.model.port, asks, ("timeout", self.reads_mail)))
+        harmless = ("python3", self.reads_mail)
+        own = self.recipe.settings(Seat(self.home, self.work, self.model.port, asks, harmless))
         self.env = {
             "PATH": ":".join([str(self.bin), *programs.path, os.environ["PATH"]]),
             "HOME": str(self.home),

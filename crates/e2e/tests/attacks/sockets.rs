@@ -5,6 +5,7 @@ use crate::strangers::{install, set_mode};
 use ostler_e2e::{
     Background, Home, Output, Process, STRANGER, Signal, eventually, helper, is_root, skipped,
 };
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, chown};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -233,16 +234,7 @@ fn a_stopped_daemon_is_named_with_the_command_that_continues_it() {
     home.ostler(&["start"]).ok();
     let processes =
         [home.guardian().expect("a guardian"), home.supervisor().expect("a supervisor")];
-    processes.iter().for_each(|process| process.signal(Signal::STOP));
-    // A thread that runs on another processor may still answer.
-    let is_stopped = |process: &Process| {
-        let threads = std::fs::read_dir(format!("/proc/{}/task", process.pid)).expect("threads");
-        threads.flatten().all(|thread| {
-            std::fs::read_to_string(thread.path().join("stat"))
-                .is_ok_and(|stat| stat.contains(") T "))
-        })
-    };
-    eventually("both are stopped", || processes.iter().all(is_stopped).then_some(()));
+    stop_all_threads(&processes);
     for arguments in [["runs", "--json"], ["why", "abcd"]] {
         let output = home.ostler(&arguments);
         assert_ne!(output.code, 0, "{output:?}");
@@ -263,5 +255,44 @@ fn a_stopped_daemon_is_named_with_the_command_that_continues_it() {
     waiting.until_stderr_has("waiting for the daemon");
     processes.iter().for_each(|process| process.signal(Signal::CONT));
     assert_eq!(waiting.finish().code, 0);
+    home.stop();
+}
+
+/// Returns when no thread of these processes can answer any more.
+fn stop_all_threads(processes: &[Process]) {
+    processes.iter().for_each(|process| process.signal(Signal::STOP));
+    // A thread that runs on another processor may still answer.
+    let is_stopped = |process: &Process| {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", process.pid)).expect("threads");
+        threads.flatten().all(|thread| {
+            std::fs::read_to_string(thread.path().join("stat"))
+                .is_ok_and(|stat| stat.contains(") T "))
+        })
+    };
+    eventually("all threads are stopped", || processes.iter().all(is_stopped).then_some(()));
+}
+
+/// X6: callers that a stopped daemon never accepts fill the queue of its socket; the next caller still gets an answer
+/// in time.
+#[test]
+fn a_full_queue_of_a_stopped_daemon_blocks_no_caller() {
+    let home = Home::new();
+    home.ostler(&["start"]).ok();
+    let processes =
+        [home.guardian().expect("a guardian"), home.supervisor().expect("a supervisor")];
+    stop_all_threads(&processes);
+    let address = SocketAddrUnix::new(home.file("ostler.sock")).expect("a short path");
+    // A connection that is closed again keeps its place in the queue.
+    let fill = || {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        rustix::net::connect(&socket, &address)
+    };
+    let full = (0..100_000).find_map(|_| fill().err());
+    assert_eq!(full, Some(rustix::io::Errno::AGAIN));
+    let output = home.ostler(&["runs"]);
+    assert!(output.code != 0 && output.stderr.contains("kill -CONT"), "{output:?}");
+    processes.iter().for_each(|process| process.signal(Signal::CONT));
+    home.ostler(&["runs"]).ok();
     home.stop();
 }

@@ -2,14 +2,19 @@
 //! through a descriptor of its directory.
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, lstat, open};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 const ADDRESS_MOST: usize = 107;
+/// A listener that lives accepts a connection much sooner.
+const CONNECT_MOST: Duration = Duration::from_millis(2_500);
 
 /// The process at the other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +121,15 @@ pub fn clear_socket(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Connects, and fails if the queue of the listener stays full: it is stopped, and others have filled the queue.
 pub fn connect(path: &Path) -> io::Result<UnixStream> {
     let (address, _folder) = address(path)?;
-    UnixStream::connect(address)
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(CONNECT_MOST))?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(&address)?)?;
+    set_socket_timeout(&socket, Timeout::Send, None)?;
+    Ok(UnixStream::from(socket))
 }
 
 /// Whether `connect` failed because a sandbox forbids it (`EPERM`). The kernel has other errors for a missing socket,
