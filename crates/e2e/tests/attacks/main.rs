@@ -10,10 +10,10 @@ mod leavers;
 mod left_behind;
 mod locked;
 mod look_alikes;
+mod other_users;
 mod reapers;
 mod sockets;
 mod storms;
-mod strangers;
 mod successors;
 mod terminals;
 

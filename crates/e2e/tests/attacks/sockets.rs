@@ -1,7 +1,7 @@
 //! Sockets that are removed or replaced: the daemon listens again, and removes only its own.
 
 use crate::both;
-use crate::strangers::{install, set_mode};
+use crate::other_users::{install, set_mode};
 use ostler_e2e::{
     Background, Home, Output, Process, STRANGER, Signal, eventually, helper, is_root, skipped,
 };

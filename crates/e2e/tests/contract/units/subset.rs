@@ -62,7 +62,7 @@ fn a_unit_with_a_profile_runs_when_asked_for() {
     assert_eq!(states(&seen), ["debug ready"]);
 }
 
-/// X10: patterns work for every verb that takes names of units.
+/// X10: patterns work for the verbs that take several names of units.
 #[test]
 fn a_pattern_means_all_units_that_match() {
     let seen = Seen::of(&[
